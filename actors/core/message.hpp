@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <capnp/message.h>
+#include <capnp/serialize.h>
+
+#include <algorithm>
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <cstdint>
+#include <utility>
+
+#include "messages/slice.hpp"
+
+namespace troupe {
+
+/// Reads one message. Made afresh for each reading, because a Cap'n Proto reader's traversal budget is
+/// used up by reading; the budget here follows from the message's own size.
+template <class S>
+class MessageView {
+ public:
+  explicit MessageView(std::span<const std::byte> body)
+      : reader_(words(body), options(body.size())), root_(reader_.template getRoot<S>()) {}
+
+  typename S::Reader* operator->() { return &root_; }
+  typename S::Reader operator*() const { return root_; }
+
+ private:
+  static kj::ArrayPtr<const capnp::word> words(std::span<const std::byte> body) {
+    return kj::arrayPtr(reinterpret_cast<const capnp::word*>(body.data()),
+                        body.size() / sizeof(capnp::word));
+  }
+  static capnp::ReaderOptions options(std::size_t size) {
+    capnp::ReaderOptions limits;
+    limits.traversalLimitInWords = std::max<std::uint64_t>(size, 1024);  // 8 x its words
+    limits.nestingLimit = 16;
+    return limits;
+  }
+
+  capnp::FlatArrayMessageReader reader_;
+  typename S::Reader root_;
+};
+
+/// An actor message: an immutable Cap'n Proto struct S, and optionally a blob of raw bytes (a tensor, a
+/// gradient) beside it. Sending it to an actor of this process copies nothing, sending it to another
+/// process re-encodes nothing.
+template <class S>
+class Msg {
+ public:
+  using Schema = S;
+
+  Msg() = default;
+  Msg(Slice body, Slice blob) : body_(std::move(body)), blob_(std::move(blob)) {}
+
+  /// Makes a message: `fill` gets the builder of an empty S.
+  template <class Fill>
+  static Msg build(Fill&& fill, Slice blob = {}) {
+    capnp::MallocMessageBuilder builder(64);
+    fill(builder.initRoot<S>());
+    auto flat = std::make_shared<kj::Array<capnp::word>>(capnp::messageToFlatArray(builder));
+    const auto bytes = std::as_bytes(std::span(flat->begin(), flat->size()));
+    return Msg(Slice(std::move(flat), bytes), std::move(blob));
+  }
+
+  /// Throws kj::Exception where the bytes are not a valid message.
+  [[nodiscard]] MessageView<S> read() const { return MessageView<S>(body_.bytes()); }
+
+  [[nodiscard]] const Slice& body() const { return body_; }
+  [[nodiscard]] const Slice& blob() const { return blob_; }
+
+ private:
+  Slice body_;
+  Slice blob_;
+};
+
+/// CAF wants one for every message type; ours are never serialised by CAF.
+template <class Inspector, class S>
+typename Inspector::result_type inspect(Inspector&, Msg<S>&) {
+  return typename Inspector::result_type();
+}
+
+}  // namespace troupe
+
+namespace caf {
+template <class S>
+struct allowed_unsafe_message_type<troupe::Msg<S>> : std::true_type {};
+}  // namespace caf

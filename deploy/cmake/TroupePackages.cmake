@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything that we use from outside; deploy/packages.txt names the Debian packages that hold it.
+
+find_package(Threads REQUIRED)
+find_package(CAF 0.17 REQUIRED COMPONENTS core)
+find_package(CapnProto CONFIG REQUIRED)
+find_package(fmt CONFIG REQUIRED)
+find_package(spdlog CONFIG REQUIRED)
+find_package(tl-expected CONFIG REQUIRED)
+find_package(tomlplusplus CONFIG REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)
+pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(IBVERBS REQUIRED IMPORTED_TARGET libibverbs)
+if(TROUPE_TESTS)
+  find_package(Boost 1.74 REQUIRED COMPONENTS unit_test_framework)
+endif()
+if(TROUPE_TORCH)
+  find_package(Torch REQUIRED)
+endif()

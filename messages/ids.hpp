@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace troupe {
+
+/// One life of one node. A node that is started again has the same name and another incarnation, so
+/// nothing that was meant for the old one can reach the new one.
+struct NodeId {
+  std::string name;
+  std::uint64_t incarnation = 0;
+
+  friend auto operator<=>(const NodeId&, const NodeId&) = default;
+};
+
+/// The number of an actor within its node; 0 is nobody.
+using ActorNumber = std::uint64_t;
+
+/// Where a node's control port listens: a numeric IPv4 or IPv6 address and a TCP port.
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+
+  friend auto operator<=>(const Address&, const Address&) = default;
+};
+
+[[nodiscard]] inline std::string to_string(const NodeId& id) {
+  return id.name + "/" + std::to_string(id.incarnation);
+}
+
+[[nodiscard]] inline std::string to_string(const Address& a) {
+  const bool v6 = a.host.find(':') != std::string::npos;
+  return (v6 ? "[" + a.host + "]" : a.host) + ":" + std::to_string(a.port);
+}
+
+}  // namespace troupe
+
+template <>
+struct std::hash<troupe::NodeId> {
+  std::size_t operator()(const troupe::NodeId& id) const noexcept {
+    return std::hash<std::string>{}(id.name) ^ (id.incarnation * 0x9e3779b97f4a7c15ull);
+  }
+};
