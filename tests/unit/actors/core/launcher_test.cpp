@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(descriptors_and_variables_arrive_and_nothing_else_does) {
   BOOST_REQUIRE(::write(file->get(), "handed down", 11) == 11);
   ::lseek(file->get(), 0, SEEK_SET);
   const Fd secret(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  auto spec = shell("cat <&200; echo \" $GREETING\"; ls /proc/self/fd | tr '\\n' ' '", log);
+  auto spec = shell("cat /proc/self/fd/200; echo \" $GREETING\"; ls /proc/self/fd | tr '\\n' ' '", log);
   spec.descriptors = {{file->get(), 200}};
   spec.environment = {{"GREETING", "hello"}};
   Launcher launcher;
