@@ -71,10 +71,9 @@ Result<std::uint64_t> parse_quantity(std::string_view text, std::initializer_lis
     }
     names.emplace_back(unit.name);
   }
-  return fail(ErrorCode::invalid_argument,
-              rest.empty() ? "has no unit, write one of: " + join(names)
-                           : "unknown unit '" + std::string(rest.substr(0, 16)) + "'" +
-                                 did_you_mean(rest, names));
+  const auto problem = rest.empty() ? std::string("has no unit")
+                                    : "unknown unit '" + std::string(rest.substr(0, 16)) + "'";
+  return fail(ErrorCode::invalid_argument, problem + ", use one of: " + join(names));
 }
 
 std::string default_text(capnp::DynamicStruct::Reader empty, capnp::StructSchema::Field field) {
@@ -148,7 +147,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   if (word.size() > 64) return {};
   std::string best;
-  auto distance = 1 + std::max<std::size_t>(1, std::min<std::size_t>(3, word.size() / 3));
+  // One slip in three letters, three at most; words of one or two letters are too short to guess.
+  auto distance = 1 + (word.size() < 3 ? 0 : std::min<std::size_t>(3, word.size() / 3));
   for (const auto& candidate : known) {
     const auto d = edit_distance(word, candidate);
     if (d < distance && d < candidate.size()) {
