@@ -6,10 +6,12 @@
 #include "apps/troupe/address.hpp"
 #include "apps/troupe/graph_help.hpp"
 #include "messages/reflect.hpp"
+#include "messages/version.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -62,12 +64,13 @@ std::string check_kill(const std::string& option) {
 }
 
 std::string check_name(const std::string& name) {
-  const bool fits =
-      !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-      });
-  return fits ? std::string()
-              : "'" + name + "' is no name: use a-z, 0-9, _ and -, at most 64 of them";
+  const bool fits = !name.empty() && name.size() <= 128 &&
+                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
+                      return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
+                    });
+  return fits
+             ? std::string()
+             : "'" + name + "' is no name: use letters, digits, '.', '_', '-' and '/', at most 128";
 }
 
 // An option that is a host and a port.
@@ -156,6 +159,9 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
       ->type_name("NAME")
       ->check(CLI::Validator(check_name, ""));
   add_secret(app, into.secret_file);
+  // For the processes that a host node starts (actors/core/process_host.cpp), so not in the help.
+  app.add_flag("--launched", into.launched)->group("");
+  app.add_option("--secret-fd", into.secret_fd)->group("")->check(CLI::NonNegativeNumber);
   app.footer(
       "Example: a node that others can join, and one that joins it\n"
       "  troupe node --listen 127.0.0.1:7070 --name first\n"
@@ -216,6 +222,7 @@ CLI::App* follow(CLI::App& root, const std::vector<std::string>& words, std::str
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const auto* option : app.get_options()) {
+    if (option->get_group().empty()) continue;  // not in the help, so not offered either
     for (const auto& name : option->get_lnames()) names.push_back("--" + name);
     for (const auto& name : option->get_snames()) names.push_back("-" + name);
   }
@@ -248,7 +255,7 @@ Command pick(const CLI::App& root, Filled filled) {
 CommandLine parse_command_line(const std::vector<std::string>& words, const ActorKinds& kinds) {
   Filled filled;
   CLI::App root("Troupe: elastic deep learning on actors", "troupe");
-  root.set_version_flag("--version", "troupe " TROUPE_VERSION);
+  root.set_version_flag("--version", std::string("troupe ") + program_version);
   root.require_subcommand(1);
   root.footer("Example:\n  troupe run apps/examples/digits.toml");
   add_run(root, filled.run);

@@ -30,8 +30,10 @@ struct RunOptions {
 struct NodeCommandOptions {
   std::optional<Address> listen;  ///< port 0: any free port
   std::optional<Address> join;
-  std::string name;         ///< empty: made from the host's name
-  std::string secret_file;  ///< empty: the default place
+  std::string name;              ///< empty: made from the host's name
+  std::string secret_file;       ///< empty: the default place
+  bool launched = false;         ///< a host node started it: it ends when `join` is gone
+  std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
 };
 
 /// `troupe graph check FILE`

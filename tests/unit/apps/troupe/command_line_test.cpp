@@ -74,6 +74,18 @@ BOOST_AUTO_TEST_CASE(node_takes_addresses_and_a_name) {
   BOOST_TEST((node.listen == Address{"::1", 0}));
   BOOST_TEST((node.join == Address{"127.0.0.1", 7070}));
   BOOST_TEST(node.name == "node-3");
+  BOOST_TEST(!node.launched);
+  BOOST_TEST(!node.secret_fd.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(node_takes_what_a_host_passes_to_the_processes_that_it_starts) {
+  const auto node =
+      options_of<NodeCommandOptions>({"node", "--name", "digits.trainers/0.1", "--join",
+                                      "127.0.0.1:7070", "--secret-fd", "3", "--launched"});
+  BOOST_TEST(node.launched);
+  BOOST_TEST(node.secret_fd.value_or(-1) == 3);
+  BOOST_TEST(!has(parse({"node", "--help"}).text, "launched"));
+  BOOST_TEST(mistake({"node", "--secret-fd", "-1"}) != "");
 }
 
 BOOST_AUTO_TEST_CASE(listings_are_printed_as_asked) {
