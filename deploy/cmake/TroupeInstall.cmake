@@ -34,6 +34,8 @@ foreach(library ${libraries})
     set(export TroupeTargets)
   endif()
   list(APPEND exports ${export})
+  string(REGEX REPLACE "^troupe_" "" short ${library})
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${short})
   install(TARGETS ${library} EXPORT ${export} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endforeach()
 if(programs)
@@ -52,8 +54,8 @@ install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/messages DESTINATION ${include
   FILES_MATCHING PATTERN "*.h")
 
 set(share ${CMAKE_INSTALL_DATADIR}/troupe)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/examples/ DESTINATION ${share}/examples
-  FILES_MATCHING PATTERN "*.toml")
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/examples/*.toml)
+install(FILES ${examples} DESTINATION ${share}/examples)
 install(FILES ${PROJECT_SOURCE_DIR}/data/digits.csv.gz DESTINATION ${share}/data OPTIONAL)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md DESTINATION ${share})
 
