@@ -18,13 +18,16 @@ show() {
   "$@"
 }
 
-# Configures and builds targets (all of them where none is named) of a preset.
+# Configures and builds a preset: build PRESET [-D SETTING]... [TARGET...], without targets all of them.
 build() {
-  local preset="$1"
+  local preset="$1" settings=() targets=()
   shift
-  local targets=()
+  while [[ "${1:-}" == -D ]]; do
+    settings+=("$1" "$2")
+    shift 2
+  done
   (($# == 0)) || targets=(--target "$@")
-  show cmake --preset "$preset"
+  show cmake --preset "$preset" "${settings[@]}"
   show cmake --build --preset "$preset" -j "$jobs" "${targets[@]}"
 }
 
