@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/core/event.hpp"
+#include "actors/core/message_types.hpp"
 #include "messages/result.hpp"
 
 namespace caf {
@@ -65,6 +66,10 @@ class ActorKinds {
     return it == kinds_.end() ? nullptr : &it->second;
   }
 
+  /// The messages that these kinds send between processes.
+  [[nodiscard]] MessageTypes& messages() { return messages_; }
+  [[nodiscard]] const MessageTypes& messages() const { return messages_; }
+
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& [name, kind] : kinds_) all.push_back(name);
@@ -73,6 +78,7 @@ class ActorKinds {
 
  private:
   std::map<std::string, ActorKind> kinds_;
+  MessageTypes messages_;
 };
 
 }  // namespace troupe

@@ -5,10 +5,10 @@
 #include <capnp/serialize.h>
 
 #include <algorithm>
-#include <caf/allowed_unsafe_message_type.hpp>
 #include <cstdint>
 #include <utility>
 
+#include "actors/core/actor_message.hpp"
 #include "messages/slice.hpp"
 
 namespace troupe {
@@ -47,6 +47,7 @@ template <class S>
 class Msg {
  public:
   using Schema = S;
+  using actor_message = void;
 
   Msg() = default;
   Msg(Slice body, Slice blob) : body_(std::move(body)), blob_(std::move(blob)) {}
@@ -72,15 +73,4 @@ class Msg {
   Slice blob_;
 };
 
-/// CAF wants one for every message type; ours are never serialised by CAF.
-template <class Inspector, class S>
-typename Inspector::result_type inspect(Inspector&, Msg<S>&) {
-  return typename Inspector::result_type();
-}
-
 }  // namespace troupe
-
-namespace caf {
-template <class S>
-struct allowed_unsafe_message_type<troupe::Msg<S>> : std::true_type {};
-}  // namespace caf
