@@ -80,8 +80,8 @@ void on_end(Self* self, std::size_t index, Error why, bool normal) {
   auto& child = self->state.children[index];
   const auto& spec = self->state.spec.children[index];
   if (child.actor && spec.leader) self->send(spec.leader, MemberDown{spec.index, why});
-  if (!normal || !self->state.stopping) {
-    if (const auto better = child.life->post_mortem(); !better.empty() && !normal) why.what = better;
+  if (!normal) {
+    if (const auto better = child.life->post_mortem(); !better.empty()) why.what = better;
   }
   child.actor = nullptr;
   child.life.reset();
