@@ -51,7 +51,7 @@ foreach(room messages actors gpu)
   endif()
 endforeach()
 install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/messages DESTINATION ${include_root}
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 set(share ${CMAKE_INSTALL_DATADIR}/troupe)
 file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/examples/*.toml)

@@ -47,7 +47,7 @@ for engine in ENGINES:
 ROOMS["apps"] = ((*RUNTIME, *ENGINES, *(e + " actors" for e in ENGINES)), EVERYTHING)
 ROOMS["tests"] = ((*ROOMS["apps"][0], "apps"), EVERYTHING)
 
-BASIC_TYPES = re.compile(r"messages/(result|ids|units|slice)\.hpp$")
+BASIC_TYPES = re.compile(r"messages/(result|ids|units|slice|version)\.hpp$")
 ACTOR_FILE = re.compile(r"(^|/)([a-z0-9_]+_(actor|link)|kinds)\.[a-z]+$")
 # Headers that take seconds to compile: in one .cpp each.
 ONCE = {"cli": r"CLI/", "beast": r"boost/beast"}
