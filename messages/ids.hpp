@@ -28,6 +28,15 @@ struct Address {
   friend auto operator<=>(const Address&, const Address&) = default;
 };
 
+/// An actor anywhere: its node, where that node can be called, and its number there.
+struct ActorRef {
+  NodeId node;
+  Address control;
+  ActorNumber actor = 0;
+
+  friend auto operator<=>(const ActorRef&, const ActorRef&) = default;
+};
+
 [[nodiscard]] inline std::string to_string(const NodeId& id) {
   return id.name + "/" + std::to_string(id.incarnation);
 }

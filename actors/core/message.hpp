@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/actor_message.hpp"
+#include "messages/slice.hpp"
+
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
 #include <algorithm>
-#include <caf/allowed_unsafe_message_type.hpp>
 #include <cstdint>
 #include <utility>
 
-#include "messages/slice.hpp"
-
 namespace troupe {
 
-/// Reads one message. Made afresh for each reading, because a Cap'n Proto reader's traversal budget is
-/// used up by reading; the budget here follows from the message's own size.
+/// Reads one message. Made afresh for each reading, because a Cap'n Proto reader's traversal budget
+/// is used up by reading; the budget here follows from the message's own size.
 template <class S>
 class MessageView {
  public:
@@ -40,13 +40,14 @@ class MessageView {
   typename S::Reader root_;
 };
 
-/// An actor message: an immutable Cap'n Proto struct S, and optionally a blob of raw bytes (a tensor, a
-/// gradient) beside it. Sending it to an actor of this process copies nothing, sending it to another
-/// process re-encodes nothing.
+/// An actor message: an immutable Cap'n Proto struct S, and optionally a blob of raw bytes (a
+/// tensor, a gradient) beside it. Sending it to an actor of this process copies nothing, sending it
+/// to another process re-encodes nothing.
 template <class S>
 class Msg {
  public:
   using Schema = S;
+  using actor_message = void;
 
   Msg() = default;
   Msg(Slice body, Slice blob) : body_(std::move(body)), blob_(std::move(blob)) {}
@@ -72,15 +73,4 @@ class Msg {
   Slice blob_;
 };
 
-/// CAF wants one for every message type; ours are never serialised by CAF.
-template <class Inspector, class S>
-typename Inspector::result_type inspect(Inspector&, Msg<S>&) {
-  return typename Inspector::result_type();
-}
-
 }  // namespace troupe
-
-namespace caf {
-template <class S>
-struct allowed_unsafe_message_type<troupe::Msg<S>> : std::true_type {};
-}  // namespace caf

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/result.hpp"
+
+#include <filesystem>
+#include <string_view>
+
+namespace troupe {
+
+/// Writes a file that must survive: under a temporary name beside it, synced, renamed, the folder
+/// synced. Whoever opens `path` sees the old bytes or the new ones, never a part. Mode 0600.
+[[nodiscard]] Result<void> write_file_atomically(const std::filesystem::path& path,
+                                                 std::string_view bytes);
+
+}  // namespace troupe

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/control/application.hpp"
+
+#include "actors/base/fd.hpp"
+#include "actors/core/node.hpp"
+#include "actors/core/reason.hpp"
+#include "actors/core/supervisor.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include <map>
+#include <optional>
+
+namespace troupe {
+namespace {
+
+using ActorReader = msg::Actor::Reader;
+using GraphReader = msg::AppGraph::Reader;
+
+/// All that a running application owns.
+struct Parts {
+  std::vector<caf::actor> leaders;
+  std::vector<Fd> step_states;  ///< what outlives the members of a group
+  SupervisorSpec root;
+  std::function<void(Result<void>)> ended;
+};
+
+/// Turns a graph into parts. Nothing but leaders is alive afterwards.
+class Builder {
+ public:
+  Builder(Node& node, GraphReader graph, ApplicationOptions& options)
+      : node_(node),
+        graph_(graph),
+        options_(options),
+        job_("/jobs/" + std::string(graph.getApp().getName())) {}
+
+  Result<Parts> build() {
+    for (const auto actor : graph_.getActor()) {
+      if (auto made = add_group(actor); !made) {
+        for (const auto& leader : parts_.leaders) {
+          caf::anon_send_exit(leader, caf::exit_reason::user_shutdown);
+        }
+        return Failure(made.error());
+      }
+    }
+    parts_.root = supervisor(".");
+    parts_.ended = std::move(options_.ended);
+    return std::move(parts_);
+  }
+
+ private:
+  Result<void> add_group(ActorReader actor);
+  Result<void> add_member(ActorReader actor, const ActorKind& kind, std::uint32_t index,
+                          const caf::actor& leader, int state_fd);
+  Result<HostedActor> hosted(ActorReader actor, const ActorKind& kind, std::uint32_t index,
+                             Msg<msg::Spawn> spawn, int state_fd);
+  [[nodiscard]] SupervisorSpec supervisor(const std::string& path);
+
+  Node& node_;
+  GraphReader graph_;
+  ApplicationOptions& options_;
+  std::string job_;
+  Parts parts_;
+  std::map<std::string, std::vector<ChildSpec>> children_;  ///< by supervisor
+};
+
+Result<void> Builder::add_group(ActorReader actor) {
+  const std::string path = job_ + "/" + std::string(actor.getPath());
+  const auto* kind = node_.kinds().find(actor.getKind());
+  if (kind == nullptr) {
+    return fail(ErrorCode::not_found, path + ": unknown kind " + std::string(actor.getKind()));
+  }
+  auto state = make_memfd("troupe" + path);
+  if (!state) return fail_at(path, state.error());
+  const int state_fd = state->get();
+  parts_.step_states.push_back(std::move(*state));
+  caf::actor leader;
+  if (kind->lead) {
+    auto made = kind->lead({.node = node_,
+                            .path = path,
+                            .args = actor.getArgs(),
+                            .seed = graph_.getApp().getSeed(),
+                            .count = actor.getCount(),
+                            .faults = options_.faults,
+                            .emit = options_.emit,
+                            .state_fd = state_fd});
+    if (!made) return fail_at(path, made.error());
+    leader = *made;
+    parts_.leaders.push_back(leader);
+  }
+  for (std::uint32_t i = 0; i < actor.getCount(); ++i) {
+    if (auto added = add_member(actor, *kind, i, leader, state_fd); !added) return added;
+  }
+  return {};
+}
+
+Result<void> Builder::add_member(ActorReader actor, const ActorKind& kind, std::uint32_t index,
+                                 const caf::actor& leader, int state_fd) {
+  ChildSpec child;
+  child.path = job_ + "/" + std::string(actor.getPath()) + "/" + std::to_string(index);
+  child.restart = static_cast<Restart>(actor.getRestart());
+  child.index = index;
+  child.leader = leader;
+  auto spawn = Msg<msg::Spawn>::build([&](msg::Spawn::Builder b) {
+    b.setKind(actor.getKind());
+    b.setPath(child.path);
+    b.setSeed(graph_.getApp().getSeed());
+    b.setIndex(index);
+    b.setCount(actor.getCount());
+    b.getArgs().set(actor.getArgs());
+  });
+  if (options_.host) {
+    auto how = hosted(actor, kind, index, std::move(spawn), state_fd);
+    if (!how) return fail_at(child.path, how.error());
+    child.starter = options_.host->starter(std::move(*how));
+  } else if (kind.spawn) {
+    child.starter = make_local_starter([&node = node_, spawn, make = kind.spawn, state_fd] {
+      auto request = spawn.read();
+      return make({.node = node,
+                   .path = request->getPath(),
+                   .args = request->getArgs(),
+                   .seed = request->getSeed(),
+                   .index = request->getIndex(),
+                   .count = request->getCount(),
+                   .state_fd = state_fd});
+    });
+  } else {
+    return fail(ErrorCode::not_found, child.path + ": this program does not host kind '" +
+                                          kind.name + "'; " + kind.program + " does");
+  }
+  children_[actor.getSupervisor()].push_back(std::move(child));
+  return {};
+}
+
+Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, std::uint32_t index,
+                                    Msg<msg::Spawn> spawn, int state_fd) {
+  HostedActor how;
+  const std::string name = std::string(actor.getPath()) + "-" + std::to_string(index);
+  how.node_name = std::string(graph_.getApp().getName()) + "." + name;
+  auto binary =
+      options_.find_program(actor.hasBinary() ? std::string(actor.getBinary()) : kind.program);
+  if (!binary) return Failure(binary.error());
+  how.binary = std::move(*binary);
+  how.spawn = std::move(spawn);
+  how.log =
+      options_.run_dir / "logs" / std::string(actor.getPath()) / (std::to_string(index) + ".log");
+  std::error_code error;
+  std::filesystem::create_directories(how.log.parent_path(), error);
+  if (error) {
+    return fail(ErrorCode::unavailable, how.log.parent_path().string() + ": " + error.message());
+  }
+  how.state_fd = state_fd;
+  // One thread each: results must not depend on how many cores there are.
+  // UCX reads its signal setting when it is loaded; engines need SIGSEGV and SIGBUS for themselves.
+  how.environment = {
+      {"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}, {"UCX_ERROR_SIGNALS", ""}};
+  return how;
+}
+
+SupervisorSpec Builder::supervisor(const std::string& path) {
+  SupervisorSpec spec;
+  spec.path = path == "." ? job_ : job_ + "/" + path;
+  spec.emit = options_.emit;
+  spec.children = children_[path];
+  for (const auto other : graph_.getSupervisor()) {
+    const std::string name = other.getPath();
+    if (name == path) {
+      spec.budget = RestartBudget(other.getIntensity().getRestarts(),
+                                  std::chrono::seconds(other.getIntensity().getPerS()));
+    } else if (name != "." && std::string(other.getSupervisor()) == path) {
+      ChildSpec child;
+      child.path = job_ + "/" + name;
+      child.starter = make_local_starter([&node = node_, inner = supervisor(name)] {
+        return Result<caf::actor>(spawn_supervisor(node, inner));
+      });
+      spec.children.push_back(std::move(child));
+    }
+  }
+  return spec;
+}
+
+struct State {
+  Parts parts;
+  caf::actor root;
+  std::size_t leading = 0;  ///< leaders that are not done yet
+  std::optional<Error> error;
+  bool stopping = false;
+};
+using Self = caf::stateful_actor<State>;
+
+void stop(Self* self) {
+  if (std::exchange(self->state.stopping, true)) return;
+  for (const auto& leader : self->state.parts.leaders) {
+    self->send_exit(leader, caf::exit_reason::user_shutdown);
+  }
+  if (self->state.root) self->send_exit(self->state.root, caf::exit_reason::user_shutdown);
+}
+
+void end_if_all_are_down(Self* self) {
+  if (self->state.leading > 0 || self->state.root) return;
+  const auto& error = self->state.error;
+  self->state.parts.ended(error ? Result<void>(Failure(*error)) : Result<void>());
+  self->quit(caf::exit_reason::user_shutdown);
+}
+
+void on_down(Self* self, const caf::down_msg& down) {
+  auto& state = self->state;
+  if (!is_normal_end(down.reason) && !state.error) state.error = from_caf(down.reason);
+  if (state.root && state.root == down.source) {
+    state.root = nullptr;
+    const bool unfinished = state.leading > 0 && !state.stopping;
+    if (unfinished && !state.error) {
+      state.error = {ErrorCode::aborted, "all actors ended before the work was done"};
+    }
+    stop(self);
+  } else if (--state.leading == 0 || state.error) {
+    stop(self);
+  }
+  end_if_all_are_down(self);
+}
+
+caf::behavior run(Self* self, Node* node, std::shared_ptr<Parts> parts) {
+  keep_first_cause(*self);
+  auto& state = self->state;
+  state.parts = std::move(*parts);
+  state.leading = state.parts.leaders.size();
+  self->set_down_handler([=](caf::down_msg& down) { on_down(self, down); });
+  self->set_exit_handler([=](caf::exit_msg&) {
+    if (!self->state.error) self->state.error = {ErrorCode::aborted, "stopped on request"};
+    stop(self);
+  });
+  for (const auto& leader : state.parts.leaders) self->monitor(leader);
+  state.root = spawn_supervisor(*node, state.parts.root);
+  self->monitor(state.root);
+  return {[](caf::unit_t) {}};
+}
+
+}  // namespace
+
+Result<caf::actor> start_application(Node& node, msg::AppGraph::Reader graph,
+                                     ApplicationOptions options) {
+  auto parts = Builder(node, graph, options).build();
+  if (!parts) return Failure(parts.error());
+  return node.system().spawn(run, &node, std::make_shared<Parts>(std::move(*parts)));
+}
+
+}  // namespace troupe

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/core/node.hpp"
+
+#include "actors/core/net_module.hpp"
+#include "actors/core/node_actor.hpp"
+#include "actors/net/control_connection.hpp"
+#include "actors/net/loopback_transport.hpp"
+#include "actors/net/ucx_transport.hpp"
+
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
+
+namespace troupe {
+namespace {
+
+bool is_good_name(const std::string& name) {
+  return !name.empty() && name.size() <= 100 &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
+         });
+}
+
+}  // namespace
+
+Node::Node(NodeOptions options, const ActorKinds& kinds)
+    : options_(std::move(options)),
+      kinds_(kinds),
+      id_{options_.name, random_number()},
+      config_(std::make_unique<NodeConfig>(id_, kinds.messages())),
+      system_(std::make_unique<caf::actor_system>(*config_)) {}
+
+Result<std::unique_ptr<Node>> Node::start(NodeOptions options, const ActorKinds& kinds) {
+  if (!is_good_name(options.name)) {
+    return fail(ErrorCode::invalid_argument,
+                "'" + options.name + "' is no node name: use letters, digits, '.', '_' and '-'");
+  }
+  std::unique_ptr<Node> node(new Node(std::move(options), kinds));
+  if (auto opened = node->open(); !opened) return Failure(opened.error());
+  return node;
+}
+
+Result<void> Node::open() {
+  node_actor_ = spawn_node_actor(*this, options_.state_fd);
+  if (options_.hub != nullptr) {
+    transport_ = options_.hub->make({id_, {}, options_.version, node_actor_.id()});
+  } else {
+    transport_ = make_ucx_transport(
+        {id_, options_.version, node_actor_.id(), options_.listen, options_.secret});
+  }
+  auto& remote = system_->network_manager().remote();
+  auto self = transport_->start(remote);
+  if (!self) return Failure(self.error());
+  self_ = *self;
+  remote.attach(*transport_, self_);
+  (void)remote.ref(node_actor_);  // makes it reachable
+  return {};
+}
+
+Node::~Node() {
+  if (node_actor_) {
+    caf::scoped_actor self{*system_};
+    self->send_exit(node_actor_, caf::exit_reason::user_shutdown);
+    self->wait_for(node_actor_);
+  }
+  if (transport_) transport_->stop();
+  system_->network_manager().remote().detach();
+  node_actor_ = nullptr;
+}
+
+caf::actor Node::resolve(const ActorRef& ref) {
+  return system_->network_manager().remote().resolve(ref);
+}
+
+ActorRef Node::ref(const caf::actor& actor) {
+  return system_->network_manager().remote().ref(actor);
+}
+
+caf::actor Node::node_actor_of(const PeerInfo& peer) {
+  return resolve({peer.id, peer.control, peer.node_actor});
+}
+
+void Node::connect(const Address& to) { transport_->connect(to, std::nullopt); }
+
+void Node::watch(const caf::actor& watcher) { system_->network_manager().remote().watch(watcher); }
+
+}  // namespace troupe

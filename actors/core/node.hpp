@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/core/kinds.hpp"
+#include "actors/net/crypto.hpp"
+#include "actors/net/transport.hpp"
+#include "messages/ids.hpp"
+#include "messages/result.hpp"
+#include "messages/version.hpp"
+
+#include <caf/actor.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+class LoopbackHub;
+struct NodeConfig;
+
+struct NodeOptions {
+  std::string name;  ///< letters, digits, '.', '_', '-'; at most 100
+  std::string version = program_version;
+  Address listen{"127.0.0.1", 0};
+  ClusterSecret secret = ClusterSecret::random();
+  LoopbackHub* hub = nullptr;  ///< a network inside this process instead of sockets and UCX
+  int state_fd = -1;           ///< passed on to the actors that are spawned here (SpawnContext)
+};
+
+/// This process as a member of the cluster: its actor system, its place on the network, and the
+/// actor that spawns kinds on request. Ends all its actors when it is destroyed.
+class Node {
+ public:
+  /// `kinds` must outlive the node. Errors: a bad name, a port in use, a public address without
+  /// secret, UCX without a usable device.
+  [[nodiscard]] static Result<std::unique_ptr<Node>> start(NodeOptions options,
+                                                           const ActorKinds& kinds);
+  ~Node();
+  Node(const Node&) = delete;
+
+  [[nodiscard]] caf::actor_system& system() { return *system_; }
+  [[nodiscard]] const PeerInfo& self() const { return self_; }
+  [[nodiscard]] const ActorKinds& kinds() const { return kinds_; }
+
+  /// Handle <-> reference that can travel in a message; see RemoteActors.
+  [[nodiscard]] caf::actor resolve(const ActorRef& ref);
+  [[nodiscard]] ActorRef ref(const caf::actor& actor);
+  /// The actor that spawns kinds on another node.
+  [[nodiscard]] caf::actor node_actor_of(const PeerInfo& peer);
+
+  /// Joins the node that listens there; watchers hear how it went.
+  void connect(const Address& to);
+  /// `watcher` gets PeerUp, PeerDown, ConnectFailed (remote_actors.hpp).
+  void watch(const caf::actor& watcher);
+
+ private:
+  Node(NodeOptions options, const ActorKinds& kinds);
+  [[nodiscard]] Result<void> open();
+
+  NodeOptions options_;
+  const ActorKinds& kinds_;
+  NodeId id_;
+  std::unique_ptr<NodeConfig> config_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<caf::actor_system> system_;
+  PeerInfo self_;
+  caf::actor node_actor_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/core/node_actor.hpp"
+
+#include "actors/base/log.hpp"
+#include "actors/core/kinds.hpp"
+#include "actors/core/message.hpp"
+#include "actors/core/node.hpp"
+#include "actors/core/reason.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/result.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include <vector>
+
+namespace troupe {
+namespace {
+
+struct State {
+  std::vector<caf::actor> spawned;
+  bool stopping = false;
+};
+using Self = caf::stateful_actor<State>;
+
+Result<caf::actor> spawn(Node& node, int state_fd, msg::Spawn::Reader request) {
+  const std::string name = request.getKind();
+  const auto* kind = node.kinds().find(name);
+  if (kind == nullptr || !kind->spawn) {
+    return fail(ErrorCode::not_found,
+                "node " + node.self().id.name + " does not host kind '" + name + "'");
+  }
+  return kind->spawn({.node = node,
+                      .path = request.getPath(),
+                      .args = request.getArgs(),
+                      .seed = request.getSeed(),
+                      .index = request.getIndex(),
+                      .count = request.getCount(),
+                      .state_fd = state_fd});
+}
+
+void stop(Self* self) {
+  self->state.stopping = true;
+  if (self->state.spawned.empty()) return self->quit(caf::exit_reason::user_shutdown);
+  for (auto it = self->state.spawned.rbegin(); it != self->state.spawned.rend(); ++it) {
+    self->send_exit(*it, caf::exit_reason::user_shutdown);
+  }
+}
+
+void forget(Self* self, const caf::down_msg& down) {
+  log_debug("actor {} has ended: {}", to_string(down.source), from_caf(down.reason).what);
+  std::erase_if(self->state.spawned, [&](const auto& actor) { return actor == down.source; });
+  if (self->state.stopping && self->state.spawned.empty()) {
+    self->quit(caf::exit_reason::user_shutdown);
+  }
+}
+
+caf::behavior run(Self* self, Node* node, int state_fd) {
+  keep_first_cause(*self);
+  self->set_exit_handler([=](caf::exit_msg&) { stop(self); });
+  self->set_down_handler([=](caf::down_msg& down) { forget(self, down); });
+  return {[=](const Msg<msg::Spawn>& request) -> caf::result<Msg<msg::Spawned>> {
+    auto view = request.read();
+    auto actor = spawn(*node, state_fd, *view);
+    if (!actor) return to_caf(actor.error());
+    self->monitor(*actor);
+    self->state.spawned.push_back(*actor);
+    const auto number = node->ref(*actor).actor;
+    return Msg<msg::Spawned>::build([&](msg::Spawned::Builder b) { b.setActor(number); });
+  }};
+}
+
+}  // namespace
+
+void register_node_messages(ActorKinds& kinds) {
+  kinds.messages().add<msg::Spawn>();
+  kinds.messages().add<msg::Spawned>();
+}
+
+caf::actor spawn_node_actor(Node& node, int state_fd) {
+  return node.system().spawn(run, &node, state_fd);
+}
+
+}  // namespace troupe

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A start has three steps: posix_spawn; the new node joins (PeerUp with the name that we gave it);
+// its node actor makes the actor. The greeter, an actor of ours, sees the second step and asks for
+// the third. A process that ends before, or takes too long, is reported with the last line of its
+// log.
+#include "actors/core/process_host.hpp"
+
+#include "actors/core/launcher.hpp"
+#include "actors/core/node.hpp"
+#include "actors/core/reason.hpp"
+#include "actors/core/remote_actors.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <unistd.h>
+
+#include <map>
+
+namespace troupe {
+namespace {
+
+constexpr auto join_time = std::chrono::seconds(60);
+constexpr auto spawn_time = std::chrono::seconds(60);
+
+struct Expected {
+  using actor_message = void;
+  std::string name;
+  Msg<msg::Spawn> spawn;
+  std::filesystem::path log;
+  ChildStarter::Report report;
+};
+struct Forget {
+  using actor_message = void;
+  std::string name;
+};
+struct Ended {
+  using actor_message = void;
+  std::string name;
+  std::string how;
+};
+
+struct Greeter {
+  std::map<std::string, Expected> expected;
+};
+using Self = caf::stateful_actor<Greeter>;
+
+void report_failure(Self* self, const std::string& name, Error why) {
+  const auto it = self->state.expected.find(name);
+  if (it == self->state.expected.end()) return;
+  const auto line = last_line(it->second.log);
+  if (!line.empty()) why.what += "; the last line of its log: " + line;
+  if (!it->second.log.empty()) why.what += " (" + it->second.log.string() + ")";
+  it->second.report(Failure(std::move(why)));
+  self->state.expected.erase(it);
+}
+
+void greet(Self* self, Node* node, const PeerInfo& peer) {
+  const auto it = self->state.expected.find(peer.id.name);
+  if (it == self->state.expected.end()) return;
+  const auto name = peer.id.name;
+  self->request(node->node_actor_of(peer), spawn_time, it->second.spawn)
+      .then(
+          [=](const Msg<msg::Spawned>& answer) {
+            const auto found = self->state.expected.find(name);
+            if (found == self->state.expected.end()) return;
+            const auto number = answer.read()->getActor();
+            found->second.report(node->resolve({peer.id, peer.control, number}));
+            self->state.expected.erase(found);
+          },
+          [=](caf::error& why) { report_failure(self, name, from_caf(why)); });
+}
+
+caf::behavior run_greeter(Self* self, Node* node) {
+  keep_first_cause(*self);
+  return {[=](Expected& expected) {
+            const auto name = expected.name;
+            self->state.expected.emplace(name, std::move(expected));
+            self->delayed_send(self, join_time, Ended{name, "it did not join within 60 s"});
+          },
+          [=](const Forget& forget) { self->state.expected.erase(forget.name); },
+          [=](const Ended& ended) {
+            report_failure(self, ended.name, {ErrorCode::unavailable, ended.how});
+          },
+          [=](const PeerUp& up) { greet(self, node, up.peer); },
+          [](const PeerDown&) {},
+          [](const ConnectFailed&) {}};
+}
+
+class Host final : public ProcessHost {
+ public:
+  Host(Node& node, std::string secret)
+      : node_(node), secret_(std::move(secret)), greeter_(node.system().spawn(run_greeter, &node)) {
+    node.watch(greeter_);
+  }
+  ~Host() override { caf::anon_send_exit(greeter_, caf::exit_reason::user_shutdown); }
+
+  std::shared_ptr<ChildStarter> starter(HostedActor actor) override;
+
+  Result<std::unique_ptr<Process>> launch(const HostedActor& actor, const std::string& name,
+                                          ChildStarter::Report report);
+  void forget(const std::string& name) { caf::anon_send(greeter_, Forget{name}); }
+
+ private:
+  Node& node_;
+  std::string secret_;
+  caf::actor greeter_;
+  Launcher launcher_;
+};
+
+class ProcessLife final : public ChildLife {
+ public:
+  ProcessLife(std::shared_ptr<Host> host, std::string name, std::unique_ptr<Process> process)
+      : host_(std::move(host)), name_(std::move(name)), process_(std::move(process)) {}
+  ~ProcessLife() override { host_->forget(name_); }
+
+  void ask_to_stop() override {
+    if (process_) process_->terminate();
+  }
+  std::string post_mortem() override {
+    if (!process_) return {};
+    const auto how = process_->wait_for_end(Millis(200));
+    return how.empty() ? how : "process " + std::to_string(process_->pid()) + ": " + how;
+  }
+
+ private:
+  std::shared_ptr<Host> host_;
+  std::string name_;
+  std::unique_ptr<Process> process_;
+};
+
+class ProcessStarter final : public ChildStarter {
+ public:
+  ProcessStarter(std::shared_ptr<Host> host, HostedActor actor)
+      : host_(std::move(host)), actor_(std::move(actor)) {}
+
+  std::unique_ptr<ChildLife> start(Report report) override {
+    const auto name = actor_.node_name + "." + std::to_string(++lives_);
+    auto process = host_->launch(actor_, name, report);
+    if (!process) {
+      report(Failure(process.error()));
+      return std::make_unique<ProcessLife>(host_, name, nullptr);
+    }
+    return std::make_unique<ProcessLife>(host_, name, std::move(*process));
+  }
+
+ private:
+  std::shared_ptr<Host> host_;
+  HostedActor actor_;
+  int lives_ = 0;
+};
+
+std::shared_ptr<ChildStarter> Host::starter(HostedActor actor) {
+  return std::make_shared<ProcessStarter>(std::static_pointer_cast<Host>(shared_from_this()),
+                                          std::move(actor));
+}
+
+/// The secret as a descriptor from which it can be read once: never in arguments or environment.
+Result<Fd> secret_file(const std::string& secret) {
+  auto fd = make_memfd("troupe-secret");
+  if (!fd) return fd;
+  if (::write(fd->get(), secret.data(), secret.size()) != static_cast<ssize_t>(secret.size()) ||
+      ::lseek(fd->get(), 0, SEEK_SET) != 0) {
+    return fail(ErrorCode::resource_exhausted, "cannot write the secret's memory file");
+  }
+  return fd;
+}
+
+Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const std::string& name,
+                                              ChildStarter::Report report) {
+  auto secret = secret_file(secret_);
+  if (!secret) return Failure(secret.error());
+  ProcessSpec spec;
+  spec.binary = actor.binary;
+  spec.arguments = {"node",
+                    "--name",
+                    name,
+                    "--join",
+                    to_string(node_.self().control),
+                    "--secret-fd",
+                    std::to_string(inherited_secret_fd),
+                    "--launched"};
+  spec.environment = actor.environment;
+  spec.descriptors = {{secret->get(), inherited_secret_fd}};
+  if (actor.state_fd >= 0) {
+    spec.descriptors.emplace_back(actor.state_fd, inherited_state_fd);
+    spec.environment.emplace_back("TROUPE_STATE_FD", std::to_string(inherited_state_fd));
+  }
+  spec.log = actor.log;
+  caf::anon_send(greeter_, Expected{name, actor.spawn, actor.log, std::move(report)});
+  auto process = launcher_.start(spec, [greeter = greeter_, name](const std::string& how) {
+    caf::anon_send(greeter, Ended{name, "the process ended before it was ready: " + how});
+  });
+  if (!process) forget(name);
+  return process;
+}
+
+class LocalLife final : public ChildLife {};
+
+class LocalStarter final : public ChildStarter {
+ public:
+  explicit LocalStarter(std::function<Result<caf::actor>()> spawn) : spawn_(std::move(spawn)) {}
+  std::unique_ptr<ChildLife> start(Report report) override {
+    report(spawn_());
+    return std::make_unique<LocalLife>();
+  }
+
+ private:
+  std::function<Result<caf::actor>()> spawn_;
+};
+
+}  // namespace
+
+std::shared_ptr<ProcessHost> ProcessHost::make(Node& node, const std::string& secret) {
+  return std::make_shared<Host>(node, secret);
+}
+
+std::shared_ptr<ChildStarter> make_local_starter(std::function<Result<caf::actor>()> spawn) {
+  return std::make_shared<LocalStarter>(std::move(spawn));
+}
+
+}  // namespace troupe

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/core/message.hpp"
+#include "actors/core/supervisor.hpp"
+#include "messages/node.capnp.h"
+
+#include <capnp/any.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+/// One actor in a process of its own.
+struct HostedActor {
+  std::string node_name;      ///< of the new node; a number is added for each life
+  std::string binary;         ///< the program to start; it becomes a node and joins this one
+  Msg<msg::Spawn> spawn;      ///< what its node is asked to make
+  std::filesystem::path log;  ///< its stdout and stderr
+  int state_fd = -1;          ///< handed down as descriptor 201 and TROUPE_STATE_FD
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+/// Descriptors that a launched program finds open.
+constexpr int inherited_secret_fd = 200;
+constexpr int inherited_state_fd = 201;
+
+/// Starts programs as nodes of their own, waits for them to join, and has them make one actor each.
+/// Lives as long as the node; its starters keep it alive.
+class ProcessHost : public std::enable_shared_from_this<ProcessHost> {
+ public:
+  /// `secret`: the cluster secret's text, given to each program by descriptor.
+  [[nodiscard]] static std::shared_ptr<ProcessHost> make(Node& node, const std::string& secret);
+  virtual ~ProcessHost() = default;
+
+  [[nodiscard]] virtual std::shared_ptr<ChildStarter> starter(HostedActor actor) = 0;
+};
+
+/// Makes actors in this process, through their kind's own factory.
+[[nodiscard]] std::shared_ptr<ChildStarter> make_local_starter(
+    std::function<Result<caf::actor>()> spawn);
+
+}  // namespace troupe

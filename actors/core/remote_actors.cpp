@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/core/remote_actors.hpp"
+
+#include "actors/base/log.hpp"
+#include "actors/core/reason.hpp"
+#include "actors/core/remote_proxy.hpp"
+
+#include <caf/actor_cast.hpp>
+#include <caf/actor_config.hpp>
+#include <caf/actor_registry.hpp>
+#include <caf/detail/sync_request_bouncer.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/mailbox_element.hpp>
+#include <caf/make_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/system_messages.hpp>
+#include <caf/uri.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t max_waiting_frames = 65536;  // for a node that is being called
+
+caf::error link_lost(const Error& why) { return to_caf({ErrorCode::unavailable, why.what}); }
+
+void bounce(const caf::mailbox_element& element, const caf::error& why) {
+  if (element.mid.is_request()) caf::detail::sync_request_bouncer{why}(element);
+}
+
+NodeId from_caf(const caf::node_id& id) {
+  auto text = caf::to_string(id);  // troupe://name/incarnation
+  const auto slash = text.rfind('/');
+  const auto start = text.find("://");
+  if (start == std::string::npos || slash <= start + 2) return {};
+  return {text.substr(start + 3, slash - start - 3), std::stoull(text.substr(slash + 1))};
+}
+
+}  // namespace
+
+caf::node_id to_caf(const NodeId& id) {
+  caf::uri uri;
+  if (auto error = caf::parse("troupe://" + to_string(id), uri)) return {};
+  return caf::make_node_id(uri);
+}
+
+void RemoteActors::attach(Transport& transport, const PeerInfo& self) {
+  const std::lock_guard lock(mutex_);
+  transport_ = &transport;
+  self_ = self;
+}
+
+void RemoteActors::detach() {
+  std::vector<NodeId> nodes;
+  {
+    const std::lock_guard lock(mutex_);
+    transport_ = nullptr;
+    watchers_.clear();
+    for (const auto& [node, proxies] : proxies_) nodes.push_back(node);
+  }
+  for (const auto& node : nodes) lose(node, {ErrorCode::aborted, "this node is stopping"});
+}
+
+RemoteActors::PendingKey RemoteActors::key(ActorNumber asker, caf::message_id id) {
+  return {asker, id.request_id().integer_value()};
+}
+
+caf::actor RemoteActors::resolve(const ActorRef& ref) {
+  if (ref.node == self_.id) {
+    // An actor that has ended gives an invalid handle; a proxy of our own node cannot stand for it.
+    return caf::actor_cast<caf::actor>(local(ref.actor));
+  }
+  bool call = false;
+  bool gone = false;
+  {
+    const std::lock_guard lock(mutex_);
+    gone = gone_.contains(ref.node) || transport_ == nullptr;
+    call = !gone && !peers_.contains(ref.node) && !calls_.contains(ref.node);
+    if (call) {
+      calls_[ref.node].to = ref.control;
+      transport_->connect(ref.control, ref.node);
+    }
+  }
+  auto handle = proxy(ref.node, ref.actor);
+  if (gone) {
+    static_cast<RemoteProxy*>(handle->get())
+        ->kill_proxy(nullptr, link_lost({ErrorCode::unavailable,
+                                         "node " + to_string(ref.node) + " is gone"}));
+  }
+  return caf::actor_cast<caf::actor>(handle);
+}
+
+ActorRef RemoteActors::ref(const caf::actor& actor) {
+  const auto number = actor.id();
+  const std::lock_guard lock(mutex_);
+  if (actor.node() == system_.node()) {
+    reachable_[number] = caf::actor_cast<caf::weak_actor_ptr>(actor);
+    return {self_.id, self_.control, number};
+  }
+  const auto node = from_caf(actor.node());
+  const auto peer = peers_.find(node);
+  return {node, peer == peers_.end() ? Address{} : peer->second.control, number};
+}
+
+void RemoteActors::watch(const caf::actor& watcher) {
+  std::vector<PeerInfo> up;
+  {
+    const std::lock_guard lock(mutex_);
+    watchers_.push_back(watcher);
+    for (const auto& [id, peer] : peers_) up.push_back(peer);
+  }
+  for (const auto& peer : up) caf::anon_send(watcher, PeerUp{peer});
+}
+
+template <class Note>
+void RemoteActors::tell_watchers(const Note& note) {
+  std::vector<caf::actor> watchers;
+  {
+    const std::lock_guard lock(mutex_);
+    watchers = watchers_;
+  }
+  for (const auto& watcher : watchers) caf::anon_send(watcher, note);
+}
+
+caf::strong_actor_ptr RemoteActors::known_proxy(const NodeId& node, ActorNumber actor) {
+  const std::lock_guard lock(mutex_);
+  const auto peer = proxies_.find(node);
+  if (peer == proxies_.end()) return nullptr;
+  const auto it = peer->second.find(actor);
+  return it == peer->second.end() ? nullptr : it->second.lock();
+}
+
+caf::strong_actor_ptr RemoteActors::proxy(const NodeId& node, ActorNumber actor) {
+  if (auto known = known_proxy(node, actor)) return known;
+  caf::actor_config config;
+  auto made = caf::make_actor<RemoteProxy, caf::strong_actor_ptr>(actor, to_caf(node), &system_,
+                                                                  config, *this, node);
+  const std::lock_guard lock(mutex_);
+  auto& slot = proxies_[node][actor];
+  if (auto other = slot.lock()) return other;  // somebody else was faster
+  slot = caf::weak_actor_ptr(made.get(), true);
+  return made;
+}
+
+void RemoteActors::monitor(const NodeId& node, caf::abstract_actor& proxy) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!gone_.contains(node)) watched_[{node, proxy.id()}] = caf::strong_actor_ptr(proxy.ctrl());
+  }
+  Frame frame;
+  frame.header.kind = FrameKind::monitor;
+  frame.header.target = proxy.id();
+  send(node, std::move(frame));
+}
+
+caf::strong_actor_ptr RemoteActors::local(ActorNumber actor) {
+  const std::lock_guard lock(mutex_);
+  const auto it = reachable_.find(actor);
+  return it == reachable_.end() ? nullptr : it->second.lock();
+}
+
+caf::strong_actor_ptr RemoteActors::take_pending(ActorNumber asker, caf::message_id id) {
+  const std::lock_guard lock(mutex_);
+  const auto it = pending_.find(key(asker, id));
+  if (it == pending_.end()) return nullptr;
+  auto result = std::move(it->second.asker);
+  pending_.erase(it);
+  return result;
+}
+
+void RemoteActors::send(const NodeId& to, Frame frame) {
+  const std::lock_guard lock(mutex_);
+  if (transport_ == nullptr) return;
+  if (peers_.contains(to)) return transport_->send(to, std::move(frame));
+  const auto call = calls_.find(to);
+  if (call != calls_.end() && call->second.waiting.size() < max_waiting_frames) {
+    call->second.waiting.push_back(std::move(frame));
+  }
+}
+
+void RemoteActors::send_reason(FrameKind kind, const NodeId& to, ActorNumber source,
+                               ActorNumber target, caf::message_id id, const caf::error& reason) {
+  Frame frame;
+  frame.header.kind = kind;
+  frame.header.source = source;
+  frame.header.target = target;
+  frame.header.message_id = id.integer_value();
+  frame.header.type = capnp::typeId<msg::Reason>();
+  frame.body =
+      Msg<msg::Reason>::build([&](msg::Reason::Builder b) { write_reason(b, reason); }).body();
+  send(to, std::move(frame));
+}
+
+bool RemoteActors::encode(const caf::mailbox_element& element, Frame& frame) const {
+  const auto& content = element.content();
+  if (content.empty()) {
+    frame.header.kind = FrameKind::void_reply;
+    return element.mid.is_response();
+  }
+  const auto* cpp_type = content.size() == 1 ? content.type(0).second : nullptr;
+  const auto* type = cpp_type == nullptr ? nullptr : types_.find(std::type_index(*cpp_type));
+  if (type == nullptr) return false;
+  frame.header.kind = FrameKind::data;
+  frame.header.type = type->id;
+  std::tie(frame.body, frame.blob) = type->take(content.get(0));
+  return true;
+}
+
+void RemoteActors::forward(const NodeId& node, caf::abstract_actor& proxy,
+                           caf::mailbox_element& element) {
+  const auto& content = element.content();
+  const auto source = element.sender ? element.sender->id() : 0;
+  if (content.match_elements<caf::exit_msg>()) {
+    const auto& exit = content.get_as<caf::exit_msg>(0);
+    return send_reason(FrameKind::exit, node, source, proxy.id(), {}, exit.reason);
+  }
+  if (element.mid.is_response() && content.match_elements<caf::error>()) {
+    return send_reason(FrameKind::error_reply, node, source, proxy.id(), element.mid,
+                       content.get_as<caf::error>(0));
+  }
+  Frame frame;
+  frame.header.source = source;
+  frame.header.target = proxy.id();
+  frame.header.message_id = element.mid.integer_value();
+  if (!encode(element, frame)) {
+    log_error("only Msg<S> of a registered type can go to another process; dropped for {}",
+              to_string(node));
+    return bounce(element, caf::sec::unexpected_message);
+  }
+  bool lost = false;
+  {
+    const std::lock_guard lock(mutex_);
+    lost = transport_ == nullptr || (!peers_.contains(node) && !calls_.contains(node));
+    if (!lost && element.sender) {
+      reachable_.try_emplace(source, element.sender.get(), true);
+      if (element.mid.is_request()) {
+        pending_[key(source, element.mid)] = {element.sender, element.mid, node};
+      }
+    }
+  }
+  if (lost) return bounce(element, caf::sec::request_receiver_down);
+  send(node, std::move(frame));
+}
+
+void RemoteActors::on_peer_up(const PeerInfo& peer) {
+  {
+    const std::lock_guard lock(mutex_);
+    peers_[peer.id] = peer;
+    const auto call = calls_.find(peer.id);
+    if (call != calls_.end() && transport_ != nullptr) {
+      for (auto& frame : call->second.waiting) transport_->send(peer.id, std::move(frame));
+      calls_.erase(call);
+    }
+  }
+  tell_watchers(PeerUp{peer});
+}
+
+void RemoteActors::on_peer_down(const NodeId& peer, const Error& why) {
+  lose(peer, {why.code, "node " + to_string(peer) + " is down: " + why.what});
+  tell_watchers(PeerDown{peer, why});
+}
+
+void RemoteActors::on_connect_failed(const Address& to, const Error& why) {
+  std::vector<NodeId> wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [node, call] : calls_) {
+      if (call.to == to) wanted.push_back(node);
+    }
+  }
+  for (const auto& node : wanted) {
+    lose(node, {why.code, "node " + to_string(node) + " at " + to_string(to) + ": " + why.what});
+  }
+  tell_watchers(ConnectFailed{to, why});
+}
+
+void RemoteActors::lose(const NodeId& node, const Error& why) {
+  std::map<ActorNumber, caf::weak_actor_ptr> proxies;
+  std::vector<Pending> unanswered;
+  {
+    const std::lock_guard lock(mutex_);
+    peers_.erase(node);
+    calls_.erase(node);
+    gone_.insert(node);
+    proxies.swap(proxies_[node]);
+    proxies_.erase(node);
+    std::erase_if(monitored_, [&](const auto& entry) { return entry.first == node; });
+    std::erase_if(pending_, [&](auto& entry) {
+      const bool hit = entry.second.asked == node;
+      if (hit) unanswered.push_back(std::move(entry.second));
+      return hit;
+    });
+  }
+  // Kept until here: those who watch them must hear of it.
+  std::map<std::pair<NodeId, ActorNumber>, caf::strong_actor_ptr> watched;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watched_, [&](auto& entry) {
+      const bool hit = entry.first.first == node;
+      if (hit) watched.insert(entry);
+      return hit;
+    });
+  }
+  const auto reason = link_lost(why);
+  for (const auto& [number, weak] : proxies) {
+    if (auto proxy = weak.lock())
+      static_cast<RemoteProxy*>(proxy->get())->kill_proxy(nullptr, reason);
+  }
+  const caf::detail::sync_request_bouncer answer{caf::sec::request_receiver_down};
+  for (const auto& request : unanswered) answer(request.asker, request.id);
+}
+
+void RemoteActors::on_frame(const NodeId& from, Frame frame) {
+  try {
+    deliver(from, frame);
+  } catch (const kj::Exception& e) {  // decode boundary
+    log_warn("dropped a broken message from {}: {}", to_string(from), e.getDescription().cStr());
+  }
+}
+
+void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
+  const auto& header = frame.header;
+  const caf::message_id id{header.message_id};
+  switch (header.kind) {
+    case FrameKind::data:
+      return deliver_data(from, frame);
+    case FrameKind::void_reply:
+    case FrameKind::error_reply: {
+      const auto asker = take_pending(header.target, id);
+      if (!asker) return;
+      auto content =
+          header.kind == FrameKind::void_reply
+              ? caf::make_message()
+              : caf::make_message(read_reason(*MessageView<msg::Reason>(frame.body.bytes())));
+      return asker->enqueue(caf::make_mailbox_element(nullptr, id, {}, std::move(content)),
+                            nullptr);
+    }
+    case FrameKind::exit: {
+      const auto target = local(header.target);
+      if (!target) return;
+      auto source = header.source != 0 ? proxy(from, header.source) : nullptr;
+      auto reason = read_reason(*MessageView<msg::Reason>(frame.body.bytes()));
+      caf::exit_msg exit{source ? source->address() : caf::actor_addr(), std::move(reason)};
+      return target->enqueue(
+          caf::make_mailbox_element(std::move(source), caf::make_message_id(), {}, std::move(exit)),
+          nullptr);
+    }
+    case FrameKind::monitor:
+      return monitor_for(from, header.target);
+    case FrameKind::down: {
+      const auto reason = read_reason(*MessageView<msg::Reason>(frame.body.bytes()));
+      const auto ended = known_proxy(from, header.source);
+      if (!ended) return;
+      static_cast<RemoteProxy*>(ended->get())->kill_proxy(nullptr, reason);
+      const std::lock_guard lock(mutex_);
+      watched_.erase({from, header.source});
+      return;
+    }
+    case FrameKind::hello:
+      return;
+  }
+}
+
+void RemoteActors::deliver_data(const NodeId& from, const Frame& frame) {
+  const auto& header = frame.header;
+  const caf::message_id id{header.message_id};
+  const auto* type = types_.find(header.type);
+  const auto target = id.is_response() ? take_pending(header.target, id) : local(header.target);
+  if (type == nullptr || !target) {
+    if (type == nullptr)
+      log_warn("a message of unknown type {:x} from {}", header.type, to_string(from));
+    if (id.is_request()) {
+      const auto why =
+          type == nullptr ? caf::sec::unexpected_message : caf::sec::request_receiver_down;
+      send_reason(FrameKind::error_reply, from, 0, header.source, id.response_id(), why);
+    }
+    return;
+  }
+  auto content = type->make(frame.body, frame.blob);
+  auto source = header.source != 0 ? proxy(from, header.source) : nullptr;
+  target->enqueue(caf::make_mailbox_element(std::move(source), id, {}, std::move(content)),
+                  nullptr);
+}
+
+void RemoteActors::monitor_for(const NodeId& from, ActorNumber actor) {
+  const auto target = local(actor);
+  if (!target) {
+    return send_reason(FrameKind::down, from, actor, 0, {},
+                       to_caf(Error{ErrorCode::not_found, "no such actor"}));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (!monitored_.emplace(from, actor).second) return;
+  }
+  target->get()->attach_functor([this, from, actor](const caf::error& reason) {
+    {
+      const std::lock_guard lock(mutex_);
+      reachable_.erase(actor);
+      monitored_.erase({from, actor});
+    }
+    send_reason(FrameKind::down, from, actor, 0, {}, reason);
+  });
+}
+
+}  // namespace troupe

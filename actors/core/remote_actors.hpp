@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/core/actor_message.hpp"
+#include "actors/core/message_types.hpp"
+#include "actors/net/transport.hpp"
+
+#include <caf/actor.hpp>
+#include <caf/actor_system.hpp>
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace troupe {
+
+/// What watchers of the network are told, as local messages.
+struct PeerUp {
+  using actor_message = void;
+  PeerInfo peer;
+};
+struct PeerDown {
+  using actor_message = void;
+  NodeId peer;
+  Error why;
+};
+struct ConnectFailed {
+  using actor_message = void;
+  Address to;
+  Error why;
+};
+
+/// Ties CAF's actors to a transport: proxies for actors of other nodes, delivery to ours, DOWN and
+/// bounced requests when a node dies. One per node, owned by caf::net::middleman; safe from any
+/// thread. The mutex guards the tables and is never held while an actor is called.
+class RemoteActors final : public TransportHandler {
+ public:
+  RemoteActors(caf::actor_system& system, const MessageTypes& types)
+      : system_(system), types_(types) {}
+
+  /// The transport has started; `self` is what it said.
+  void attach(Transport& transport, const PeerInfo& self);
+  /// Ends every proxy; nothing is sent any more.
+  void detach();
+
+  /// A handle for an actor anywhere. Calls its node where there is no connection yet; messages wait
+  /// for it. If the node cannot be reached or is gone, the handle is down.
+  [[nodiscard]] caf::actor resolve(const ActorRef& ref);
+  /// The other way: what to tell others so that they can resolve() it. Keeps an actor of this node
+  /// reachable until it ends.
+  [[nodiscard]] ActorRef ref(const caf::actor& actor);
+  /// `watcher` gets PeerUp (also for the peers that are up already), PeerDown and ConnectFailed.
+  void watch(const caf::actor& watcher);
+
+  /// A proxy has received something for the actor that it stands for.
+  void forward(const NodeId& node, caf::abstract_actor& proxy, caf::mailbox_element& element);
+
+  /// Somebody here wants to know when that actor ends: its proxy lives until then.
+  void monitor(const NodeId& node, caf::abstract_actor& proxy);
+
+  void on_peer_up(const PeerInfo& peer) override;
+  void on_peer_down(const NodeId& peer, const Error& why) override;
+  void on_connect_failed(const Address& to, const Error& why) override;
+  void on_frame(const NodeId& from, Frame frame) override;
+
+ private:
+  struct Call {
+    Address to;
+    std::vector<Frame> waiting;
+  };
+  struct Pending {
+    caf::strong_actor_ptr asker;
+    caf::message_id id;
+    NodeId asked;
+  };
+  using PendingKey = std::pair<ActorNumber, std::uint64_t>;
+
+  [[nodiscard]] static PendingKey key(ActorNumber asker, caf::message_id id);
+  [[nodiscard]] caf::strong_actor_ptr proxy(const NodeId& node, ActorNumber actor);
+  [[nodiscard]] caf::strong_actor_ptr known_proxy(const NodeId& node, ActorNumber actor);
+  [[nodiscard]] caf::strong_actor_ptr local(ActorNumber actor);
+  [[nodiscard]] caf::strong_actor_ptr take_pending(ActorNumber asker, caf::message_id id);
+  void send(const NodeId& to, Frame frame);
+  void send_reason(FrameKind kind, const NodeId& to, ActorNumber source, ActorNumber target,
+                   caf::message_id id, const caf::error& reason);
+  [[nodiscard]] bool encode(const caf::mailbox_element& element, Frame& frame) const;
+  void lose(const NodeId& node, const Error& why);
+  void deliver(const NodeId& from, const Frame& frame);
+  void deliver_data(const NodeId& from, const Frame& frame);
+  void monitor_for(const NodeId& from, ActorNumber actor);
+  template <class Note>
+  void tell_watchers(const Note& note);
+
+  caf::actor_system& system_;
+  const MessageTypes& types_;
+
+  std::mutex mutex_;
+  Transport* transport_ = nullptr;
+  PeerInfo self_;
+  std::map<NodeId, PeerInfo> peers_;
+  std::map<NodeId, Call> calls_;
+  std::set<NodeId> gone_;
+  std::map<NodeId, std::map<ActorNumber, caf::weak_actor_ptr>> proxies_;
+  std::map<std::pair<NodeId, ActorNumber>, caf::strong_actor_ptr> watched_;  ///< proxies
+  std::unordered_map<ActorNumber, caf::weak_actor_ptr> reachable_;
+  std::set<std::pair<NodeId, ActorNumber>> monitored_;  ///< who is told of the end of which of ours
+  std::map<PendingKey, Pending> pending_;
+  std::vector<caf::actor> watchers_;
+};
+
+[[nodiscard]] caf::node_id to_caf(const NodeId& id);
+
+}  // namespace troupe

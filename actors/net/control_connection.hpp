@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/base/fd.hpp"
+#include "actors/net/handshake.hpp"
+#include "messages/ids.hpp"
+#include "messages/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+[[nodiscard]] bool is_loopback(const Address& address);
+
+/// A listening socket; gives the port that was found where port 0 was asked for.
+struct Listener {
+  Fd fd;
+  Address address;
+};
+[[nodiscard]] Result<Listener> listen_on(const Address& address);
+
+/// Begins to connect; whether it came about is seen when the socket is writable.
+[[nodiscard]] Result<Fd> begin_connect(const Address& to);
+
+/// One control connection: a non-blocking socket, what was read and not yet understood, what is to
+/// be written, and the handshake. Owned by the transport, used from its thread only.
+class ControlConnection {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  ControlConnection(Fd fd, Handshake handshake, std::optional<Address> called,
+                    Clock::time_point due);
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] const Handshake& handshake() const { return handshake_; }
+  /// The address that we called; nothing where the other side called us.
+  [[nodiscard]] const std::optional<Address>& called() const { return called_; }
+  /// When the handshake must be done.
+  [[nodiscard]] Clock::time_point due() const { return due_; }
+  [[nodiscard]] bool wants_to_write() const { return !out_.empty() || connecting_; }
+
+  /// Reads and answers what is there. An error ends the connection; a goodbye or an end of the
+  /// stream is one too.
+  [[nodiscard]] Result<void> on_readable();
+  [[nodiscard]] Result<void> on_writable();
+  /// Says why it ends, as far as the socket takes it.
+  void refuse(const Error& why);
+  void say_goodbye();
+
+ private:
+  [[nodiscard]] Result<void> take_records();
+  [[nodiscard]] Result<void> flush();
+
+  Fd fd_;
+  Handshake handshake_;
+  std::optional<Address> called_;
+  Clock::time_point due_;
+  bool connecting_ = false;
+  std::string in_;
+  std::string out_;
+};
+
+}  // namespace troupe

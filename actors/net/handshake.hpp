@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/net/crypto.hpp"
+#include "actors/net/record.hpp"
+#include "actors/net/transport.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace troupe {
+
+/// What one node must know of another in order to send to it.
+struct Introduction {
+  PeerInfo info;
+  std::string worker_address;  ///< UCX worker address
+  std::uint64_t session = 0;   ///< to be written into every frame for that node
+};
+
+/// Mutual authentication on a control connection, as a state machine without socket or clock.
+///
+///     caller                        called
+///     hello        {id, version, nonce}     ->
+///                  <- challenge     {id, version, nonce}
+///     introduction {addresses, session}     ->
+///                  <- welcome       {addresses, session}   or refusal {error}
+///
+/// Every record carries HMAC-SHA-256 under the cluster secret over its kind, its body and a hash of
+/// all records before it; so each side proves that it knows the secret to the other's fresh nonce,
+/// both identities and all addresses are bound together, and a replayed conversation fails at its
+/// third record. Addresses are told only to who has proved the secret.
+class Handshake {
+ public:
+  enum class Role { caller, called };
+
+  /// `mine.session` is the number that the peer shall use in its frames.
+  Handshake(Role role, const ClusterSecret& secret, Introduction mine,
+            std::optional<NodeId> expected = {});
+
+  /// The caller's first bytes.
+  [[nodiscard]] std::string start();
+
+  /// Takes the other side's next record; gives the bytes to answer with, perhaps none. After an
+  /// error the bytes of refusal() are the last to send, and the connection is over.
+  [[nodiscard]] Result<std::string> take(const Record& record);
+  [[nodiscard]] std::string refusal(const Error& why);
+
+  /// Who the other side is, once it has proved that it knows the secret.
+  [[nodiscard]] const std::optional<PeerInfo>& peer() const { return peer_; }
+  [[nodiscard]] const Introduction& mine() const { return mine_; }
+  /// Complete when done.
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] const Introduction& theirs() const { return theirs_; }
+
+  /// An orderly end after a done handshake, and its check.
+  [[nodiscard]] std::string goodbye();
+  [[nodiscard]] bool is_goodbye(const Record& record) const;
+
+ private:
+  [[nodiscard]] Digest mac(RecordKind kind, const std::string& body) const;
+  [[nodiscard]] std::string say(RecordKind kind, std::string body);
+  [[nodiscard]] std::string say_hello(RecordKind kind);
+  [[nodiscard]] std::string say_introduction(RecordKind kind);
+  [[nodiscard]] Result<void> check(const Record& record) const;
+  [[nodiscard]] Result<void> hear_hello(const std::string& body);
+  [[nodiscard]] Result<void> hear_introduction(const std::string& body);
+  [[nodiscard]] Error heard_refusal(const std::string& body) const;
+  [[nodiscard]] Result<std::string> answer(const Record& record);
+  void remember(RecordKind kind, const std::string& body);
+
+  Role role_;
+  ClusterSecret secret_;
+  Introduction mine_;
+  std::optional<NodeId> expected_;
+  RecordKind awaited_;
+  Digest transcript_{};
+  std::optional<PeerInfo> peer_;
+  Introduction theirs_;
+  bool done_ = false;
+};
+
+}  // namespace troupe

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/troupe/app_main.hpp"
+
+#include "actors/core/node_actor.hpp"
+#include "apps/troupe/command_line.hpp"
+#include "apps/troupe/commands.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+// Which function carries out which command.
+struct Dispatch {
+  const ActorKinds& kinds;
+
+  int operator()(const RunOptions& o) const { return run_command(o, kinds); }
+  int operator()(const NodeCommandOptions& o) const { return node_command(o, kinds); }
+  int operator()(const GraphCheckOptions& o) const { return graph_check_command(o, kinds); }
+  int operator()(const DoctorOptions& o) const { return doctor_command(o); }
+};
+
+}  // namespace
+
+int app_main(int argc, char** argv, ActorKinds& kinds) {
+  try {
+    register_node_messages(kinds);
+    const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+    const auto line = parse_command_line(words, kinds);
+    if (line.command) return std::visit(Dispatch{kinds}, *line.command);
+    std::fputs(line.text.c_str(), line.exit_status == 0 ? stdout : stderr);
+    return line.exit_status;
+  } catch (const std::exception& fault) {
+    std::fprintf(stderr, "troupe: internal fault: %s\n", fault.what());
+    return 1;
+  }
+}
+
+}  // namespace troupe
