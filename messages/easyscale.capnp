@@ -6,6 +6,7 @@
 using Cxx = import "/capnp/c++.capnp";
 using import "common.capnp".doc;
 using import "common.capnp".ActorRef;
+using import "common.capnp".Error;
 $Cxx.namespace("troupe::msg");
 
 enum Determinism @0xead4fcb0cb2d2302 {
@@ -19,4 +20,106 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   batch @3 :UInt32 = 8 $doc("samples per virtual rank and step");
   epochs @4 :UInt32 = 1 $doc("passes over the training set");
   determinism @5 :Determinism = d1 $doc("what must not change the result");
+}
+
+# From here on: the protocol of gpu/easyscale/job_state.hpp and member_state.hpp, where each message is
+# explained. A coordinator tells its trainers apart by who sends, not by what they write.
+
+struct TrainerAttach @0x8cf61ed2ed4f2504 {
+  # Coordinator to a trainer that has come up: answer with TrainerHello.
+  member @0 :UInt32;
+}
+
+struct TrainerHello @0x9d072fe3fe502605 {
+  stepsPerEpoch @0 :UInt64;
+  gradient @1 :UInt64;
+  buffers @2 :UInt64;
+  fingerprint @3 :Text;
+  resumes @4 :Bool;
+  resume @5 :UInt64;
+}
+
+struct TrainerFailed @0xae1830f40f612706 {
+  error @0 :Error;
+}
+
+struct TrainView @0xbf294105107a2807 {
+  struct Seat @0xc03a5216218b2908 {
+    member @0 :UInt32;
+    actor @1 :ActorRef;
+    firstRank @2 :UInt32;
+    ranks @3 :UInt32;
+    joins @4 :Bool;
+  }
+
+  generation @0 :UInt64;
+  step @1 :UInt64;
+  donor @2 :UInt32;
+  seats @3 :List(Seat);
+}
+
+struct TrainState @0xd14b6327329c2a09 {
+  # Donor to joiner; the blob is the state at the start of the step.
+  generation @0 :UInt64;
+  step @1 :UInt64;
+}
+
+struct TrainPiece @0xe25c743843ad2b0a {
+  # Member to member; the blob is the piece's bytes.
+  kind @0 :UInt8;
+  generation @1 :UInt64;
+  step @2 :UInt64;
+  from @3 :UInt32;
+  level @4 :UInt32;
+  index @5 :UInt32;
+}
+
+struct TrainReady @0xf36d854954be2c0b {
+  struct Rank @0x847e965a65cf2d0c {
+    rank @0 :UInt32;
+    loss @1 :Float64;
+    correct @2 :UInt32;
+  }
+
+  generation @0 :UInt64;
+  step @1 :UInt64;
+  ranks @2 :List(Rank);
+}
+
+struct TrainCommit @0x958fa76b76d02e0d {
+  generation @0 :UInt64;
+  step @1 :UInt64;
+}
+
+struct TrainHolds @0xa690b87c87e12f0e {
+  generation @0 :UInt64;
+  holds @1 :Bool;
+  step @2 :UInt64;
+}
+
+struct TrainFault @0xb7a1c98d98f2300f {
+  # Die on purpose; the phases are those of FaultPhase.
+  step @0 :UInt64;
+  phase @1 :UInt8;
+}
+
+struct TrainAsk @0xc8b2da9ea9033110 {
+  enum What @0xd9c3ebafba143211 {
+    held @0;
+    evaluate @1;
+    hash @2;
+  }
+
+  what @0 :What;
+  epoch @1 :UInt64;
+}
+
+struct TrainEvaluated @0xead4fcb0cb253312 {
+  epoch @0 :UInt64;
+  correct @1 :UInt64;
+  samples @2 :UInt64;
+}
+
+struct TrainHash @0xfbe50dc1dc363413 {
+  sha256 @0 :Text;
 }

@@ -31,8 +31,10 @@ bool MemberState::dies(FaultPhase phase) const {
 
 MemberActs MemberState::on_view(View view) {
   if (view.generation <= view_.generation) return {};
-  if (!view.slot_of(self_) || view.ranges.size() != view.members.size()) {
-    return {act::Reject{{ErrorCode::corrupt, "a view without this trainer"}}};
+  const auto members = static_cast<std::uint32_t>(view.members.size());
+  if (members > shape_.group || !view.slot_of(self_) ||
+      view.ranges != assign_ranks(shape_.ranks, members)) {
+    return {act::Reject{{ErrorCode::corrupt, "a view without this trainer, or not a whole one"}}};
   }
   const bool joins = view.joins(self_);
   if (view.donor == self_ && view.step == 0 && !held_) held_ = 0;  // all start from what it made up

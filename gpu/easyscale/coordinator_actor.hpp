@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/core/event.hpp"
+#include "gpu/easyscale/job_state.hpp"
+
+#include <caf/actor.hpp>
+
+namespace troupe {
+class Node;
+}
+
+namespace troupe::easyscale {
+
+struct CoordinatorSpec {
+  JobPlan plan;
+  std::uint32_t batch = 1;  ///< samples per rank and step, to tell accuracies
+  EventSink emit;
+};
+
+/// The leader of a group of trainers: job_state.hpp as an actor. Hears of its members from their
+/// supervisor (MemberUp, MemberDown), ends normally when the job is done and otherwise with the
+/// Error that ended it.
+[[nodiscard]] caf::actor spawn_coordinator(Node& node, CoordinatorSpec spec);
+
+}  // namespace troupe::easyscale

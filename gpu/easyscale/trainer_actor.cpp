@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/easyscale/trainer_actor.hpp"
+
+#include "actors/base/log.hpp"
+#include "actors/core/node.hpp"
+#include "actors/core/reason.hpp"
+#include "actors/net/crypto.hpp"
+#include "gpu/easyscale/kinds.hpp"
+#include "gpu/easyscale/member_state.hpp"
+#include "gpu/easyscale/numerics.hpp"
+#include "gpu/easyscale/step_slots.hpp"
+#include "gpu/easyscale/wire_link.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/stateful_actor.hpp>
+#include <kj/exception.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <memory>
+#include <utility>
+
+namespace troupe::easyscale {
+namespace {
+
+struct GoOn {
+  using actor_message = void;
+  std::uint64_t ticket = 0;
+};
+
+class Trainer;
+using Self = caf::stateful_actor<std::unique_ptr<Trainer>>;
+
+class Trainer {
+ public:
+  Trainer(Self* self, Node& node, TrainerSpec spec)
+      : self_(self), node_(node), spec_(std::move(spec)), slots_(spec_.state_fd) {}
+
+  void on_attach() {
+    if (coordinator_) return;  // one life has one coordinator
+    coordinator_ = caf::actor_cast<caf::actor>(self_->current_sender());
+    if (!coordinator_) return;
+    guarded([&] {
+      const auto hello = make_replica();
+      if (!hello) return report(hello.error());
+      self_->send(coordinator_, to_message(*hello));
+    });
+  }
+
+  void on_view(const Msg<msg::TrainView>& message) {
+    if (!member_) return;
+    auto read = message.read();
+    View view = to_view(*read);
+    std::map<Member, caf::actor> peers;
+    for (const auto seat : read->getSeats()) {
+      if (seat.getMember() == spec_.member) continue;
+      peers[seat.getMember()] = node_.resolve(read_ref(seat.getActor()));
+    }
+    peers_ = std::move(peers);
+    carry_out(member_->on_view(std::move(view)));
+  }
+
+  void on_state(const Msg<msg::TrainState>& message) {
+    auto read = message.read();
+    if (member_)
+      carry_out(member_->on_state(read->getGeneration(), read->getStep(), message.blob()));
+  }
+
+  void on_piece(const Msg<msg::TrainPiece>& message) {
+    if (member_) carry_out(member_->on_piece(to_piece(*message.read(), message.blob())));
+  }
+
+  void on_commit(const Msg<msg::TrainCommit>& message) {
+    auto read = message.read();
+    if (member_) carry_out(member_->on_commit(read->getGeneration(), read->getStep()));
+  }
+
+  void on_fault(const Msg<msg::TrainFault>& message) {
+    if (member_) member_->on_fault(to_fault(*message.read()));
+  }
+
+  void on_go_on(std::uint64_t ticket) {
+    if (member_) carry_out(member_->go_on(ticket));
+  }
+
+  void on_ask(const Msg<msg::TrainAsk>& message) {
+    if (!member_) return;
+    auto read = message.read();
+    switch (read->getWhat()) {
+      case msg::TrainAsk::What::HELD:
+        return carry_out(member_->on_ask_held());
+      case msg::TrainAsk::What::EVALUATE:
+        return guarded([&] { evaluate(read->getEpoch()); });
+      case msg::TrainAsk::What::HASH:
+        return tell_hash();
+    }
+  }
+
+ private:
+  // What torch and the user's program throw ends the job: it would happen again.
+  template <class Body>
+  void guarded(const Body& body) {
+    try {
+      body();
+    } catch (const std::exception& fault) {
+      const std::string words = fault.what();
+      report({ErrorCode::internal, words.substr(0, words.find('\n'))});  // torch adds a backtrace
+    }
+  }
+
+  void report(const Error& error) {
+    log_error("trainer {}: {}", spec_.member, error.what);
+    self_->send(coordinator_, to_message(error));
+    member_.reset();  // nothing more is done
+  }
+
+  Result<Hello> make_replica() {
+    const auto program = spec_.programs.find(spec_.program);
+    if (program == spec_.programs.end()) {
+      std::string known;
+      for (const auto& [name, one] : spec_.programs) known += (known.empty() ? "" : ", ") + name;
+      return fail(ErrorCode::not_found,
+                  "there is no training program \"" + spec_.program + "\"; known: " + known);
+    }
+    auto made = Replica::make(program->second, spec_.options);
+    if (!made) return Failure(made.error());
+    replica_.emplace(std::move(*made));
+    Hello hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
+                numeric_fingerprint(), load_saved()};
+    member_.emplace(spec_.member,
+                    ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers},
+                    replica_->steps(), hello.resume);
+    return hello;
+  }
+
+  // A saved state that cannot be had is none: a peer may have the state all the same.
+  std::optional<std::uint64_t> load_saved() {
+    if (spec_.state_fd < 0) return std::nullopt;
+    const auto saved = slots_.latest();
+    if (!saved) log_warn("{}", saved.error().what);
+    if (!saved || !saved->has_value()) return std::nullopt;
+    const auto loaded = replica_->load((*saved)->state);
+    if (loaded) return (*saved)->step;
+    log_warn("saved step state: {}", loaded.error().what);
+    return std::nullopt;
+  }
+
+  // The state between two commits, made once however many ask for it.
+  const Slice& snapshot() {
+    if (!snapshot_ || snapshot_->first != replica_->step()) {
+      snapshot_.emplace(replica_->step(), Slice::own(replica_->save()));
+    }
+    return snapshot_->second;
+  }
+
+  void evaluate(std::uint64_t epoch) {
+    const auto accuracy = replica_->evaluate();
+    if (!accuracy) return report(accuracy.error());
+    self_->send(coordinator_, Msg<msg::TrainEvaluated>::build([&](msg::TrainEvaluated::Builder b) {
+                  b.setEpoch(epoch);
+                  b.setCorrect(accuracy->correct);
+                  b.setSamples(accuracy->samples);
+                }));
+  }
+
+  void tell_hash() {
+    Sha256 hash;
+    hash.update(snapshot().bytes());
+    const std::string hex = hash.hex();
+    self_->send(coordinator_,
+                Msg<msg::TrainHash>::build([&](msg::TrainHash::Builder b) { b.setSha256(hex); }));
+  }
+
+  void carry_out(MemberActs acts) {
+    for (MemberAct& one : acts) {
+      if (!member_) return;  // an earlier one has failed
+      guarded([&] { std::visit([&](auto& act) { carry_out(act); }, one); });
+    }
+  }
+
+  template <class Message>
+  void send(Member to, Message message) {
+    const auto peer = peers_.find(to);
+    if (peer != peers_.end() && peer->second) self_->send(peer->second, std::move(message));
+  }
+
+  void carry_out(act::RunRank& act) {
+    const auto result = replica_->run_rank(act.rank);
+    if (!result) return report(result.error());
+    carry_out(member_->rank_done(result->report, result->gradient, result->buffers));
+  }
+  void carry_out(act::GoOn& act) { self_->send(self_, GoOn{act.ticket}); }
+  void carry_out(act::SendPiece& act) { send(act.to, to_message(act.piece)); }
+  void carry_out(act::SendState& act) {
+    send(act.to, Msg<msg::TrainState>::build(
+                     [&](msg::TrainState::Builder b) {
+                       b.setGeneration(act.generation);
+                       b.setStep(act.step);
+                     },
+                     snapshot()));
+  }
+  void carry_out(act::LoadState& act) {
+    // A peer of this job wrote it: if it is damaged, starting again asks for it again.
+    if (auto ok = replica_->load(act.bytes.bytes()); !ok) self_->quit(to_caf(ok.error()));
+    snapshot_.reset();
+  }
+  void carry_out(act::Apply& act) {
+    if (auto ok = replica_->apply(act.gradient, act.buffers.bytes()); !ok) report(ok.error());
+  }
+  void carry_out(act::Save& act) {
+    if (spec_.state_fd < 0) return;
+    const auto saved = slots_.save(act.step, snapshot().bytes());
+    if (!saved) log_warn("{}", saved.error().what);  // costs safety if all die, not correctness
+  }
+  void carry_out(act::SayReady& act) { self_->send(coordinator_, to_message(act)); }
+  void carry_out(act::SayHolds& act) { self_->send(coordinator_, to_message(act)); }
+  void carry_out(act::Reject& act) { log_warn("trainer {}: {}", spec_.member, act.error.what); }
+  void carry_out(act::GiveUp& act) {
+    self_->quit(to_caf(act.error));
+    member_.reset();
+  }
+  void carry_out(act::Die&) {
+    // A trainer that shares its coordinator's process would take the whole job with it.
+    if (coordinator_->node() != self_->node()) ::kill(::getpid(), SIGKILL);
+    self_->quit(to_caf({ErrorCode::aborted, "killed on request"}));
+    member_.reset();
+  }
+
+  Self* self_;
+  Node& node_;
+  TrainerSpec spec_;
+  StepSlots slots_;
+  caf::actor coordinator_;
+  std::optional<Replica> replica_;
+  std::optional<MemberState> member_;
+  std::map<Member, caf::actor> peers_;
+  std::optional<std::pair<std::uint64_t, Slice>> snapshot_;
+};
+
+caf::behavior run(Self* self, Node* node, const std::shared_ptr<TrainerSpec>& spec) {
+  keep_first_cause(*self);
+  self->state = std::make_unique<Trainer>(self, *node, std::move(*spec));
+  auto& it = *self->state;
+  return {[&it](const Msg<msg::TrainerAttach>&) { it.on_attach(); },
+          [&it](const Msg<msg::TrainView>& m) { it.on_view(m); },
+          [&it](const Msg<msg::TrainState>& m) { it.on_state(m); },
+          [&it](const Msg<msg::TrainPiece>& m) { it.on_piece(m); },
+          [&it](const Msg<msg::TrainCommit>& m) { it.on_commit(m); },
+          [&it](const Msg<msg::TrainFault>& m) { it.on_fault(m); },
+          [&it](const Msg<msg::TrainAsk>& m) { it.on_ask(m); },
+          [&it](const GoOn& go) { it.on_go_on(go.ticket); }};
+}
+
+}  // namespace
+
+caf::actor spawn_trainer(Node& node, TrainerSpec spec) {
+  return node.system().spawn<caf::detached>(run, &node,
+                                            std::make_shared<TrainerSpec>(std::move(spec)));
+}
+
+}  // namespace troupe::easyscale
+
+namespace troupe {
+
+void register_easyscale_trainer(ActorKinds& kinds, TrainPrograms programs) {
+  register_easyscale(kinds);
+  ActorKind kind = *kinds.find("easyscale.trainer");
+  // Torch's generators and thread numbers are one for the process, whoever trains in it.
+  kind.spawn = [programs = std::move(programs),
+                lease = std::make_shared<std::mutex>()](const SpawnContext& context) {
+    const auto args = context.args.getAs<msg::TrainerArgs>();
+    easyscale::TrainerSpec spec;
+    spec.program = args.getProgram();
+    spec.programs = programs;
+    spec.options = {
+        context.seed, args.getRanks(), args.getBatch(), args.getEpochs(), args.getData(), "cpu",
+        lease};
+    spec.member = context.index;
+    spec.group = context.count;
+    spec.state_fd = context.state_fd;
+    return Result<caf::actor>(easyscale::spawn_trainer(context.node, std::move(spec)));
+  };
+  kinds.add(std::move(kind));
+}
+
+}  // namespace troupe
