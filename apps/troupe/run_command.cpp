@@ -10,11 +10,11 @@
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/programs.hpp"
+#include "apps/troupe/host/progress.hpp"
+#include "apps/troupe/host/run_directory.hpp"
+#include "apps/troupe/host/signals.hpp"
 #include "apps/troupe/json.hpp"
-#include "apps/troupe/programs.hpp"
-#include "apps/troupe/progress.hpp"
-#include "apps/troupe/run_directory.hpp"
-#include "apps/troupe/signals.hpp"
 
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/troupe/secrets.hpp"
+#include "apps/troupe/host/secrets.hpp"
 
 #include "actors/base/atomic_file.hpp"
 #include "actors/net/control_connection.hpp"
-#include "apps/troupe/run_directory.hpp"
+#include "apps/troupe/host/run_directory.hpp"
 
 #include <filesystem>
 
