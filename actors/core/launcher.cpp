@@ -15,7 +15,7 @@
 
 #include "actors/base/assert.hpp"
 
-extern "C" {  // the header of glibc 2.36 forgets it
+extern "C" {  // glibc 2.36's header forgets to say so
 #include <sys/pidfd.h>
 }
 
