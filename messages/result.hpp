@@ -13,8 +13,8 @@
 
 namespace troupe {
 
-/// Why something failed, in words a program can act upon. Mirrors `ErrorCode` in common.capnp (a test
-/// keeps the two equal), so an Error crosses the wire unchanged.
+/// Why something failed, in words a program can act upon. Mirrors `ErrorCode` in common.capnp (a
+/// test keeps the two equal), so an Error crosses the wire unchanged.
 enum class ErrorCode : unsigned short {
   internal,            ///< a fault in this program
   invalid_argument,    ///< the caller, a flag or a graph asked for something that makes no sense
@@ -29,8 +29,8 @@ enum class ErrorCode : unsigned short {
   aborted,             ///< given up because something else ended
 };
 
-/// An expected failure: a code for programs, a sentence for people. The sentence names the place and,
-/// where there is one, the way out.
+/// An expected failure: a code for programs, a sentence for people. The sentence names the place
+/// and, where there is one, the way out.
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string what;

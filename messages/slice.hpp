@@ -17,7 +17,8 @@ class Slice {
   Slice(std::shared_ptr<const void> owner, std::span<const std::byte> bytes)
       : owner_(std::move(owner)), bytes_(bytes) {}
 
-  /// A Slice that takes over a container of trivially copyable elements (`std::vector<float>`, ...).
+  /// A Slice that takes over a container of trivially copyable elements (`std::vector<float>`,
+  /// ...).
   template <class Container>
   static Slice own(Container container) {
     auto held = std::make_shared<const Container>(std::move(container));

@@ -152,7 +152,10 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
   }
   how.state_fd = state_fd;
   // One thread each: results must not depend on how many cores there are.
-  how.environment = {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}};
+  // UCX reads its signal setting when it is loaded; engines need SIGSEGV and SIGBUS for themselves.
+  how.environment = {{"OMP_NUM_THREADS", "1"},
+                     {"OPENBLAS_NUM_THREADS", "1"},
+                     {"UCX_ERROR_SIGNALS", ""}};
   return how;
 }
 

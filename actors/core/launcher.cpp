@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/epoll.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +14,10 @@
 #include <fstream>
 
 #include "actors/base/assert.hpp"
+
+extern "C" {  // glibc 2.36's header forgets to say so
+#include <sys/pidfd.h>
+}
 
 extern char** environ;
 

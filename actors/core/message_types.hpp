@@ -3,6 +3,7 @@
 
 #include <capnp/schema.h>
 
+#include <caf/make_message.hpp>
 #include <caf/message.hpp>
 #include <cstdint>
 #include <typeindex>

@@ -143,10 +143,14 @@ caf::strong_actor_ptr RemoteActors::proxy(const NodeId& node, ActorNumber actor)
   return made;
 }
 
-void RemoteActors::monitor(const NodeId& node, ActorNumber actor) {
+void RemoteActors::monitor(const NodeId& node, caf::abstract_actor& proxy) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!gone_.contains(node)) watched_[{node, proxy.id()}] = caf::strong_actor_ptr(proxy.ctrl());
+  }
   Frame frame;
   frame.header.kind = FrameKind::monitor;
-  frame.header.target = actor;
+  frame.header.target = proxy.id();
   send(node, std::move(frame));
 }
 
@@ -288,6 +292,16 @@ void RemoteActors::lose(const NodeId& node, const Error& why) {
       return hit;
     });
   }
+  // Kept until here: those who watch them must hear of it.
+  std::map<std::pair<NodeId, ActorNumber>, caf::strong_actor_ptr> watched;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(watched_, [&](auto& entry) {
+      const bool hit = entry.first.first == node;
+      if (hit) watched.insert(entry);
+      return hit;
+    });
+  }
   const auto reason = link_lost(why);
   for (const auto& [number, weak] : proxies) {
     if (auto proxy = weak.lock()) static_cast<RemoteProxy*>(proxy->get())->kill_proxy(nullptr, reason);
@@ -333,9 +347,11 @@ void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
       return monitor_for(from, header.target);
     case FrameKind::down: {
       const auto reason = read_reason(*MessageView<msg::Reason>(frame.body.bytes()));
-      if (const auto ended = known_proxy(from, header.source)) {
-        static_cast<RemoteProxy*>(ended->get())->kill_proxy(nullptr, reason);
-      }
+      const auto ended = known_proxy(from, header.source);
+      if (!ended) return;
+      static_cast<RemoteProxy*>(ended->get())->kill_proxy(nullptr, reason);
+      const std::lock_guard lock(mutex_);
+      watched_.erase({from, header.source});
       return;
     }
     case FrameKind::hello:

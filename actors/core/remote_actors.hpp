@@ -56,8 +56,8 @@ class RemoteActors final : public TransportHandler {
   /// A proxy has received something for the actor that it stands for.
   void forward(const NodeId& node, caf::abstract_actor& proxy, caf::mailbox_element& element);
 
-  /// Somebody here wants to know when that actor ends.
-  void monitor(const NodeId& node, ActorNumber actor);
+  /// Somebody here wants to know when that actor ends: its proxy lives until then.
+  void monitor(const NodeId& node, caf::abstract_actor& proxy);
 
   void on_peer_up(const PeerInfo& peer) override;
   void on_peer_down(const NodeId& peer, const Error& why) override;
@@ -102,6 +102,7 @@ class RemoteActors final : public TransportHandler {
   std::map<NodeId, Call> calls_;
   std::set<NodeId> gone_;
   std::map<NodeId, std::map<ActorNumber, caf::weak_actor_ptr>> proxies_;
+  std::map<std::pair<NodeId, ActorNumber>, caf::strong_actor_ptr> watched_;  ///< proxies
   std::unordered_map<ActorNumber, caf::weak_actor_ptr> reachable_;
   std::set<std::pair<NodeId, ActorNumber>> monitored_;  ///< who is told of the end of which of ours
   std::map<PendingKey, Pending> pending_;

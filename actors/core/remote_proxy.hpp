@@ -20,7 +20,7 @@ class RemoteProxy final : public caf::actor_proxy {
     remote_.forward(remote_node_, *this, *element);
   }
   void attach(caf::attachable_ptr observer) override {
-    if (!watched_.exchange(true)) remote_.monitor(remote_node_, id());
+    if (!getf(is_terminated_flag) && !watched_.exchange(true)) remote_.monitor(remote_node_, *this);
     caf::actor_proxy::attach(std::move(observer));
   }
   void kill_proxy(caf::execution_unit* host, caf::error reason) override {

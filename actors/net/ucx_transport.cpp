@@ -289,6 +289,7 @@ void UcxTransport::end_late_handshakes() {
 }
 
 void UcxTransport::shut_down() {
+  listener_.fd.reset();
   drain_outbox();
   const auto until = Clock::now() + std::chrono::milliseconds(500);
   while (worker_->in_flight() > 0 && Clock::now() < until) worker_->progress();

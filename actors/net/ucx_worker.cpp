@@ -119,9 +119,6 @@ void UcxWorker::set_environment(bool loopback) {
       {"UCX_TCP_KEEPIDLE", "1s"},
       {"UCX_TCP_KEEPINTVL", "1s"},
       {"UCX_TCP_KEEPCNT", "3"},
-      {"UCX_ERROR_SIGNALS", ""},  // UCX reads it when it is loaded: for the processes we start
-      {"UCX_VFS_ENABLE", "n"},
-      {"UCX_WARN_UNUSED_ENV_VARS", "n"},
   };
   for (const auto& [name, value] : settings) ::setenv(name, value, 0);
   if (loopback) {

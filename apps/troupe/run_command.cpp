@@ -154,7 +154,7 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   if (!started) return complain(started.error());
 
   const auto outcome = follow(inbox, signals, *started, reporter);
-  started->reset();
+  *started = nullptr;
   node->reset();
   if (outcome.signal) Signals::die_of(*outcome.signal);
   if (outcome.result) return 0;

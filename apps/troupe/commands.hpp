@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/core/kinds.hpp"
+#include "apps/troupe/options.hpp"
+
+// The commands, one file each. Each returns the exit status: 0, or 1 where what was asked for
+// failed. Data goes to stdout, talk and errors go to stderr.
+
+namespace troupe {
+
+/// Runs an application until it ends, or hands it to a cluster.
+int run_command(const RunOptions& options, const ActorKinds& kinds);
+
+/// Is a node until it is told to stop.
+int node_command(const NodeCommandOptions& options, const ActorKinds& kinds);
+
+/// Reads and checks a graph and lists its actors; starts nothing.
+int graph_check_command(const GraphCheckOptions& options, const ActorKinds& kinds);
+
+/// Tells what this machine has, and what follows.
+int doctor_command(const DoctorOptions& options);
+
+}  // namespace troupe

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/ids.hpp"
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+// What a user asked for, one struct a command. Filled by parse_command_line; everything in here is
+// well formed, which says nothing yet of whether files, hosts and actors exist.
+
+namespace troupe {
+
+enum class Output { table, json, name };
+
+/// `troupe run GRAPH`
+struct RunOptions {
+  std::string graph;
+  std::vector<std::string> sets;         ///< "trainers.count=3", for load_graph
+  std::vector<std::string> kill_one_at;  ///< "40", "40:exchange", "40:exchange:1"
+  bool in_process = false;
+  bool json = false;               ///< -o json: one event a line
+  std::optional<Address> cluster;  ///< the node that runs it; by default this process is the node
+  std::string secret_file;         ///< empty: the default place
+};
+
+/// `troupe node`
+struct NodeCommandOptions {
+  std::optional<Address> listen;  ///< port 0: any free port
+  std::optional<Address> join;
+  std::string name;              ///< empty: made from the host's name
+  std::string secret_file;       ///< empty: the default place
+  bool launched = false;         ///< a host node started it: it ends when `join` is gone
+  std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
+};
+
+/// `troupe graph check FILE`
+struct GraphCheckOptions {
+  std::string graph;
+  std::vector<std::string> sets;
+  Output output = Output::table;
+};
+
+/// `troupe doctor`
+struct DoctorOptions {
+  Output output = Output::table;
+};
+
+using Command = std::variant<RunOptions, NodeCommandOptions, GraphCheckOptions, DoctorOptions>;
+
+}  // namespace troupe

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reduce-scatter and all-gather over the reduction tree. Each message says to which view, step and
+// tree node it belongs, so the order of arrival is free: members start a step when they are ready
+// for it, and what arrives before that waits in `early_`. A peer can be one step ahead within a
+// view (the step after that needs our own part) or in a newer view; older views cannot matter any
+// more.
+#include "gpu/easyscale/exchange.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace troupe::easyscale {
+namespace {
+
+// A received payload as floats; copies only where the transport left it misaligned.
+class Floats {
+ public:
+  explicit Floats(std::span<const std::byte> bytes) {
+    const std::size_t count = bytes.size() / sizeof(float);
+    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0) {
+      view_ = {reinterpret_cast<const float*>(bytes.data()), count};
+      return;
+    }
+    copy_.resize(count);
+    std::memcpy(copy_.data(), bytes.data(), count * sizeof(float));
+    view_ = copy_;
+  }
+  [[nodiscard]] std::span<const float> view() const { return view_; }
+
+ private:
+  std::vector<float> copy_;
+  std::span<const float> view_;
+};
+
+Error about(const Piece& piece, const Error& why) {
+  return {why.code, "step " + std::to_string(piece.step) + ", from trainer " +
+                        std::to_string(piece.from) + ": " + why.what};
+}
+
+}  // namespace
+
+std::size_t StepExchange::shard_begin(std::size_t slot) const {
+  return shape_.gradient * slot / view_.members.size();
+}
+
+std::size_t StepExchange::shard_length(std::size_t slot) const {
+  return shard_begin(slot + 1) - shard_begin(slot);
+}
+
+Outcome StepExchange::begin(const View& view, std::uint64_t step) {
+  view_ = view;
+  step_ = step;
+  slot_ = view.slot_of(self_).value_or(0);
+  fold_.emplace(shape_.ranks, shard_length(slot_));
+  gradient_.assign(shape_.gradient, 0.0F);
+  have_.assign(view.members.size(), false);
+  buffers_.reset();
+  Outcome out;
+  for (Piece& piece : std::exchange(early_, {})) {
+    Outcome one = receive(std::move(piece));
+    std::move(one.send.begin(), one.send.end(), std::back_inserter(out.send));
+    std::move(one.rejected.begin(), one.rejected.end(), std::back_inserter(out.rejected));
+  }
+  return out;
+}
+
+Outcome StepExchange::contribute(std::vector<Partial> partials, std::optional<Slice> buffers) {
+  Outcome out;
+  for (Partial& partial : partials) {
+    const auto values = std::make_shared<const std::vector<float>>(std::move(partial.values));
+    if (values->size() != shape_.gradient) {
+      out.rejected.push_back(
+          {ErrorCode::internal, "a gradient of another length than the model's"});
+      continue;
+    }
+    for (std::size_t slot = 0; slot < view_.members.size(); ++slot) {
+      const auto part = std::span(*values).subspan(shard_begin(slot), shard_length(slot));
+      if (slot == slot_) {
+        if (auto ok = fold_->add(partial.node, part); !ok) out.rejected.push_back(ok.error());
+        continue;
+      }
+      Piece piece{PieceKind::partial,
+                  view_.generation,
+                  step_,
+                  self_,
+                  partial.node,
+                  Slice(values, std::as_bytes(part))};
+      out.send.push_back({view_.members[slot], std::move(piece)});
+    }
+  }
+  if (buffers && !buffers_) {
+    send_to_others(PieceKind::buffers, *buffers, out);
+    buffers_ = std::move(buffers);
+  }
+  finish_own_shard(out);
+  return out;
+}
+
+bool StepExchange::early(const Piece& piece) const {
+  return piece.generation > view_.generation ||
+         (piece.generation == view_.generation && piece.step == step_ + 1);
+}
+
+Outcome StepExchange::receive(Piece piece) {
+  Outcome out;
+  const bool now = piece.generation == view_.generation && piece.step == step_;
+  if (view_.generation != 0 && now) {
+    if (auto ok = take(piece, out); !ok) out.rejected.push_back(about(piece, ok.error()));
+  } else if (early(piece)) {
+    Piece blank = piece;
+    blank.bytes = {};
+    if (auto ok = keep(std::move(piece)); !ok) out.rejected.push_back(about(blank, ok.error()));
+  }
+  return out;
+}
+
+Result<void> StepExchange::keep(Piece piece) {
+  // Two steps' worth: one of this view, one of the next. A newer view makes older ones pointless.
+  const std::size_t limit = 2 * (std::size_t{shape_.ranks} + shape_.group + 1);
+  const std::size_t longest = std::max(shape_.gradient * sizeof(float), shape_.buffers);
+  if (piece.bytes.size() > longest) {
+    return fail(ErrorCode::corrupt, "a piece longer than the whole model");
+  }
+  if (early_.size() >= limit) {
+    std::erase_if(early_, [&](const Piece& old) { return old.generation < piece.generation; });
+  }
+  if (early_.size() >= limit) {
+    return fail(ErrorCode::resource_exhausted, "too many pieces ahead of their step");
+  }
+  early_.push_back(std::move(piece));
+  return {};
+}
+
+Result<void> StepExchange::take(const Piece& piece, Outcome& out) {
+  const auto from = view_.slot_of(piece.from);
+  if (!from || *from == slot_) {
+    return fail(ErrorCode::corrupt,
+                "the sender is no other member of view " + std::to_string(view_.generation));
+  }
+  switch (piece.kind) {
+    case PieceKind::partial:
+      return take_partial(piece, *from, out);
+    case PieceKind::shard:
+      return take_shard(piece, *from);
+    case PieceKind::buffers:
+      return take_buffers(piece, *from);
+  }
+  return fail(ErrorCode::corrupt, "a piece of unknown kind");
+}
+
+Result<void> StepExchange::take_partial(const Piece& piece, std::size_t from, Outcome& out) {
+  const VrankTree tree(shape_.ranks);
+  const RankRange own = view_.ranges[from];
+  if (!tree.contains(piece.node) || tree.leaves(piece.node).first < own.first ||
+      tree.leaves(piece.node).end() > own.end()) {
+    return fail(ErrorCode::corrupt, "a tree node over ranks that the sender does not compute");
+  }
+  if (piece.bytes.size() != shard_length(slot_) * sizeof(float)) {
+    return fail(ErrorCode::corrupt, "a partial sum of " + std::to_string(piece.bytes.size()) +
+                                        " bytes for a shard of " +
+                                        std::to_string(shard_length(slot_)) + " elements");
+  }
+  if (have_[slot_]) return fail(ErrorCode::already_exists, "the shard is complete already");
+  if (auto ok = fold_->add(piece.node, Floats(piece.bytes.bytes()).view()); !ok) return ok;
+  finish_own_shard(out);
+  return {};
+}
+
+Result<void> StepExchange::take_shard(const Piece& piece, std::size_t from) {
+  if (piece.bytes.size() != shard_length(from) * sizeof(float)) {
+    return fail(ErrorCode::corrupt, "a finished shard of " + std::to_string(piece.bytes.size()) +
+                                        " bytes instead of " +
+                                        std::to_string(shard_length(from) * sizeof(float)));
+  }
+  if (have_[from]) return fail(ErrorCode::already_exists, "a finished shard came twice");
+  if (!piece.bytes.empty()) {
+    std::memcpy(gradient_.data() + shard_begin(from), piece.bytes.data(), piece.bytes.size());
+  }
+  have_[from] = true;
+  return {};
+}
+
+Result<void> StepExchange::take_buffers(const Piece& piece, std::size_t from) {
+  const RankRange own = view_.ranges[from];
+  if (own.count == 0 || own.first != 0) {
+    return fail(ErrorCode::corrupt, "buffers from a trainer that does not compute rank 0");
+  }
+  if (piece.bytes.size() != shape_.buffers) {
+    return fail(ErrorCode::corrupt, "buffers of " + std::to_string(piece.bytes.size()) +
+                                        " bytes instead of " + std::to_string(shape_.buffers));
+  }
+  if (buffers_) return fail(ErrorCode::already_exists, "the buffers came twice");
+  buffers_ = piece.bytes;
+  return {};
+}
+
+void StepExchange::finish_own_shard(Outcome& out) {
+  if (have_[slot_] || !fold_->complete()) return;
+  std::vector<float> values = std::move(fold_->take().front().values);
+  const auto ranks = static_cast<float>(shape_.ranks);
+  for (float& value : values) value /= ranks;
+  std::copy(values.begin(), values.end(),
+            gradient_.begin() + static_cast<std::ptrdiff_t>(shard_begin(slot_)));
+  have_[slot_] = true;
+  send_to_others(PieceKind::shard, Slice::own(std::move(values)), out);
+}
+
+void StepExchange::send_to_others(PieceKind kind, const Slice& bytes, Outcome& out) const {
+  for (const Member member : view_.members) {
+    if (member == self_) continue;
+    out.send.push_back({member, {kind, view_.generation, step_, self_, {}, bytes}});
+  }
+}
+
+bool StepExchange::done() const {
+  return view_.generation != 0 && buffers_.has_value() &&
+         std::find(have_.begin(), have_.end(), false) == have_.end();
+}
+
+}  // namespace troupe::easyscale

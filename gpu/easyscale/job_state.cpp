@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// The step as a transaction. Members compute, exchange and report Ready; when all members of the
+// view are ready the step is committed, and only a commit changes parameters. Hence:
+//   - a member that dies before the commit is replaced by a new view from the same step (survivors
+//     still hold the state at its start), one that dies after it by a new view from the next step;
+//   - members that came up meanwhile are taken in whenever a new view is made, at the latest after
+//   the
+//     next commit, and get the state from the donor while the others compute;
+//   - when nobody has the state in memory any more, those that are started again say which saved
+//   state
+//     they found, and the newest one becomes the donor's (EasyScale, arXiv 2208.14228, section 3.2,
+//     checkpoints for this; the saved state here is at most one step old).
+// An epoch's accuracy is measured between two commits, so the next commit waits for it.
+#include "gpu/easyscale/job_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::easyscale {
+namespace {
+
+using Phase = JobState::Phase;
+
+std::string name(Member member) { return "trainer " + std::to_string(member); }
+
+class Decision {
+ public:
+  Decision(JobState& state, Seconds now) : s_(state), now_(now) {}
+
+  JobEffects take() { return std::move(out_); }
+
+  void on(const input::Joined& in) {
+    if (auto ok = agree(in); !ok) return end(ok.error());
+    JobState::Peer& peer = s_.peers[in.member];
+    const bool missed_its_end = peer.up;
+    if (missed_its_end) on(input::Left{in.member, "was replaced", true});
+    if (s_.phase == Phase::done || s_.phase == Phase::failed) return;
+    peer = {};
+    peer.up = true;
+    peer.held = in.hello.resume;
+    if (s_.phase == Phase::gathering) form(name(in.member) + " joined");
+  }
+
+  void on(const input::Left& in) {
+    JobState::Peer& peer = s_.peers[in.member];
+    if (!peer.up) return;
+    peer = {};
+    peer.comes_back = in.comes_back;
+    if (s_.evaluator == in.member) s_.evaluator.reset();
+    if (s_.phase == Phase::gathering) return form(name(in.member) + " left: " + in.why);
+    if (s_.step == s_.steps() && anybody_live()) return conclude();
+    if (s_.view.slot_of(in.member)) form(name(in.member) + " left: " + in.why);
+  }
+
+  void on(const input::Holds& in) {
+    JobState::Peer& peer = s_.peers[in.member];
+    if (!peer.up || in.generation != s_.view.generation) return;
+    peer.held = in.step;
+    peer.sure = true;
+    peer.asked_held = false;
+    peer.live = peer.live || in.step == s_.step;
+    if (s_.phase == Phase::gathering) form(name(in.member) + " said what it has");
+  }
+
+  void on(const input::Ready& in) {
+    if (in.generation != s_.view.generation || in.step != s_.step) return;  // of an older view
+    const auto slot = s_.view.slot_of(in.member);
+    JobState::Peer& peer = s_.peers[in.member];
+    if (!slot || !peer.up || peer.ready) return reject(in.member, "is ready out of turn");
+    const RankRange own = s_.view.ranges[*slot];
+    if (in.ranks.size() != own.count) return reject(in.member, "reports other ranks than its own");
+    for (std::size_t i = 0; i < in.ranks.size(); ++i) {
+      if (in.ranks[i].rank != own.first + i) {
+        return reject(in.member, "reports other ranks than its own");
+      }
+    }
+    for (const RankReport& report : in.ranks) s_.reports[report.rank] = report;
+    peer.ready = true;
+    peer.live = true;
+    commit_if_all_ready();
+  }
+
+  void on(const input::Evaluated& in) {
+    if (s_.evaluating != in.epoch || s_.evaluator != in.member) return;
+    s_.evaluating.reset();
+    s_.evaluator.reset();
+    s_.test_accuracy =
+        in.samples == 0 ? 0.0 : static_cast<double>(in.correct) / static_cast<double>(in.samples);
+    if (in.epoch >= s_.epochs_reported) {
+      double sum = 0;
+      for (const double loss : s_.epoch_losses) sum += loss;
+      s_.epochs_reported = in.epoch + 1;
+      out_.push_back(effect::ReportEpoch{
+          in.epoch + 1, sum / static_cast<double>(s_.epoch_losses.size()), s_.test_accuracy});
+    }
+    if (s_.step == s_.steps()) return conclude();
+    commit_if_all_ready();
+  }
+
+  void on(const input::Hashed& in) {
+    JobState::Peer& peer = s_.peers[in.member];
+    if (s_.step != s_.steps() || !peer.asked_hash) return;
+    peer.sha256 = in.sha256;
+    conclude();
+  }
+
+  void on(const input::Failed& in) { end({in.error.code, name(in.member) + ": " + in.error.what}); }
+
+ private:
+  void end(Error error) {
+    s_.phase = Phase::failed;
+    out_.push_back(effect::Fail{std::move(error)});
+  }
+
+  void reject(Member member, const std::string& what) {
+    out_.push_back(effect::Reject{{ErrorCode::corrupt, name(member) + " " + what}});
+  }
+
+  Result<void> agree(const input::Joined& in) {
+    const Hello& hello = in.hello;
+    if (!s_.terms) {
+      if (hello.steps_per_epoch == 0 || hello.gradient == 0) {
+        return fail(ErrorCode::invalid_argument, name(in.member) + " has nothing to train");
+      }
+      if (auto ok = check_faults(hello.steps_per_epoch * s_.plan.epochs); !ok) return ok;
+      s_.terms = hello;
+      s_.epoch_losses.assign(hello.steps_per_epoch, 0.0);
+    }
+    if (hello.fingerprint != s_.terms->fingerprint) {
+      return fail(ErrorCode::version_mismatch,
+                  name(in.member) + " would compute other bits than the trainers before it: \"" +
+                      hello.fingerprint + "\" here, \"" + s_.terms->fingerprint +
+                      "\" there; use machines of one type with the same libraries");
+    }
+    if (hello.steps_per_epoch != s_.terms->steps_per_epoch ||
+        hello.gradient != s_.terms->gradient || hello.buffers != s_.terms->buffers) {
+      return fail(ErrorCode::invalid_argument,
+                  name(in.member) +
+                      " has another model or another data set than the trainers "
+                      "before it: compare their programs and data files");
+    }
+    return {};
+  }
+
+  Result<void> check_faults(std::uint64_t steps) const {
+    for (const Fault& fault : s_.plan.faults) {
+      if (fault.step < steps) continue;
+      return fail(ErrorCode::invalid_argument, "--kill-one-at " + std::to_string(fault.step) +
+                                                   ": the job has " + std::to_string(steps) +
+                                                   " steps, counted from 0");
+    }
+    return {};
+  }
+
+  [[nodiscard]] bool anybody_live() const {
+    return std::any_of(s_.peers.begin(), s_.peers.end(), [](const auto& p) { return p.live; });
+  }
+
+  // Who gives the state of s_.step to the others, if that can be said now; may set s_.step back.
+  std::optional<Member> find_donor() {
+    std::optional<Member> best;
+    bool all_up = true;
+    bool any_up = false;
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      const JobState::Peer& peer = s_.peers[m];
+      if (peer.live) return m;
+      all_up = all_up && (peer.up ? peer.sure : !peer.comes_back);
+      any_up = any_up || peer.up;
+      if (!peer.sure || !peer.held) continue;
+      if (!best || *peer.held > *s_.peers[*best].held) best = m;
+    }
+    const bool newest = best && s_.step > 0 && *s_.peers[*best].held >= s_.step;
+    if (!all_up && !newest) {
+      ask_the_unsure();
+      return std::nullopt;
+    }
+    if (!any_up) {
+      end({ErrorCode::aborted, "all trainers have ended and none is started again"});
+      return std::nullopt;
+    }
+    if (best) {
+      s_.step = *s_.peers[*best].held;
+      return best;
+    }
+    if (s_.step > 0) {
+      end({ErrorCode::aborted, "the state of step " + std::to_string(s_.step) +
+                                   " is lost: all trainers died, and none found a saved one"});
+      return std::nullopt;
+    }
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      if (s_.peers[m].up) return m;
+    }
+    return std::nullopt;
+  }
+
+  void ask_the_unsure() {
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      JobState::Peer& peer = s_.peers[m];
+      if (!peer.up || peer.sure || std::exchange(peer.asked_held, true)) continue;
+      out_.push_back(effect::AskHeld{m});
+    }
+  }
+
+  void form(const std::string& why) {
+    s_.phase = Phase::gathering;
+    s_.reports.clear();
+    for (auto& peer : s_.peers) peer.ready = false;
+    const std::uint64_t step_before = s_.step;  // a saved state can be one step older
+    const auto donor = find_donor();
+    if (!donor) return;
+    const bool resumed = !s_.peers[*donor].live && s_.peers[*donor].held.has_value();
+    s_.phase = Phase::running;
+    s_.peers[*donor].live = true;
+    View next;
+    next.generation = s_.view.generation + 1;
+    next.step = s_.step;
+    next.donor = *donor;
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      if (!s_.peers[m].up) continue;
+      next.members.push_back(m);
+      s_.peers[m].sure = s_.peers[m].live;
+      s_.peers[m].asked_held = false;
+      if (!s_.peers[m].live) next.joiners.push_back(m);
+    }
+    next.ranges = assign_ranks(s_.plan.ranks, static_cast<std::uint32_t>(next.members.size()));
+    if (s_.begun && !at_boundary_) s_.redone += std::max<std::uint64_t>(1, step_before - s_.step);
+    s_.view = std::move(next);
+    std::string reason = s_.begun ? why : "start";
+    if (resumed) reason += "; resumed from the saved state of step " + std::to_string(s_.step);
+    if (!s_.began) s_.began = now_;
+    s_.begun = true;
+    out_.push_back(effect::ReportView{s_.view, std::move(reason)});
+    order_faults();
+    for (const Member m : s_.view.members) out_.push_back(effect::SendView{m, s_.view});
+    if (s_.evaluating && s_.step != (*s_.evaluating + 1) * s_.terms->steps_per_epoch) {
+      s_.evaluating.reset();
+    }
+    s_.evaluator.reset();
+    conclude();
+  }
+
+  // Asks for what is to be known at this point of the job: an epoch's accuracy, at the end the
+  // hashes.
+  void conclude() {
+    if (s_.evaluating) {
+      if (s_.evaluator) return;
+      s_.evaluator = first_live();
+      if (s_.evaluator) out_.push_back(effect::AskEvaluate{*s_.evaluator, *s_.evaluating});
+      return;
+    }
+    if (s_.step < s_.steps() || s_.phase != Phase::running) return;
+    bool all = true;
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      JobState::Peer& peer = s_.peers[m];
+      if (!peer.live) continue;
+      if (!std::exchange(peer.asked_hash, true)) out_.push_back(effect::AskHash{m});
+      all = all && peer.sha256.has_value();
+    }
+    if (all && anybody_live()) finish();
+  }
+
+  void finish() {
+    const Member first = *first_live();
+    const std::string& expected = *s_.peers[first].sha256;
+    std::string odd;
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      const auto& hash = s_.peers[m].sha256;
+      if (hash && *hash != expected) odd += (odd.empty() ? "" : ", ") + name(m) + " has " + *hash;
+    }
+    if (!odd.empty()) {
+      return end({ErrorCode::internal, "the trainers ended with different parameters: " +
+                                           name(first) + " has " + expected + ", " + odd});
+    }
+    s_.phase = Phase::done;
+    out_.push_back(effect::Finish{expected, s_.test_accuracy, s_.steps(), s_.redone,
+                                  now_ - s_.began.value_or(now_)});
+  }
+
+  [[nodiscard]] std::optional<Member> first_live() const {
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      if (s_.peers[m].live) return m;
+    }
+    return std::nullopt;
+  }
+
+  void commit_if_all_ready() {
+    if (s_.phase != Phase::running || s_.evaluating || s_.step >= s_.steps()) return;
+    for (const Member m : s_.view.members) {
+      if (!s_.peers[m].ready) return;
+    }
+    report_step();
+    const std::uint64_t committed = s_.step++;
+    s_.reports.clear();
+    const bool newcomers = std::any_of(s_.peers.begin(), s_.peers.end(),
+                                       [](const auto& p) { return p.up && !p.live; });
+    order_faults();
+    for (const Member m : s_.view.members) {
+      s_.peers[m].ready = false;
+      out_.push_back(effect::SendCommit{m, s_.view.generation, committed});
+    }
+    if (s_.step % s_.terms->steps_per_epoch == 0) {
+      s_.evaluating = committed / s_.terms->steps_per_epoch;
+    }
+    if (newcomers && s_.step < s_.steps()) {
+      at_boundary_ = true;
+      return form(newcomer_names() + " joined");
+    }
+    conclude();
+  }
+
+  void report_step() {
+    double loss = 0;
+    std::uint64_t correct = 0;
+    for (const auto& [rank, report] : s_.reports) {  // in rank order, so that the sum is one number
+      loss += report.loss;
+      correct += report.correct;
+    }
+    loss /= s_.plan.ranks;
+    s_.epoch_losses[s_.step % s_.terms->steps_per_epoch] = loss;
+    if (s_.step < s_.highest) return;
+    s_.highest = s_.step + 1;
+    out_.push_back(effect::ReportStep{s_.highest, loss, correct});
+  }
+
+  [[nodiscard]] std::string newcomer_names() const {
+    std::string names;
+    for (Member m = 0; m < s_.peers.size(); ++m) {
+      if (!s_.peers[m].up || s_.peers[m].live) continue;
+      names += (names.empty() ? "" : ", ") + name(m);
+    }
+    return names;
+  }
+
+  // Goes out before the message that starts s_.step, so that the victim knows in time.
+  void order_faults() {
+    if (s_.step >= s_.steps()) return;
+    std::erase_if(s_.plan.faults, [&](const Fault& fault) {
+      if (fault.step > s_.step || !s_.view.slot_of(fault.trainer)) return false;
+      Fault order = fault;
+      order.step = s_.step;
+      out_.push_back(effect::SendFault{fault.trainer, order});
+      return true;
+    });
+  }
+
+  JobState& s_;
+  Seconds now_;
+  JobEffects out_;
+  bool at_boundary_ = false;  // the new view starts where a commit ended the old one
+};
+
+Member member_of(const JobInput& input) {
+  return std::visit([](const auto& in) { return in.member; }, input);
+}
+
+}  // namespace
+
+JobEffects step(JobState& state, const JobInput& input, Seconds now) {
+  if (state.phase == Phase::done || state.phase == Phase::failed) return {};
+  const Member member = member_of(input);
+  if (member >= state.peers.size()) {
+    return {effect::Reject{
+        {ErrorCode::invalid_argument,
+         "there is no " + name(member) + " in a group of " + std::to_string(state.peers.size())}}};
+  }
+  Decision decision(state, now);
+  std::visit([&](const auto& in) { decision.on(in); }, input);
+  return decision.take();
+}
+
+std::string waiting_for(const JobState& state) {
+  if (state.phase == Phase::done) return "nothing: the job is done";
+  if (state.phase == Phase::failed) return "nothing: the job has failed";
+  std::string who;
+  const auto add = [&](Member m) { who += (who.empty() ? "" : ", ") + name(m); };
+  if (state.phase == Phase::gathering) {
+    for (Member m = 0; m < state.peers.size(); ++m) {
+      if (!state.peers[m].up) add(m);
+    }
+    return who + " to come up";
+  }
+  if (state.evaluator) return name(*state.evaluator) + " to measure the test accuracy";
+  for (const Member m : state.view.members) {
+    if (!state.peers[m].ready) add(m);
+  }
+  return who + " in step " + std::to_string(state.step);
+}
+
+}  // namespace troupe::easyscale

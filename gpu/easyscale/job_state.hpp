@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gpu/easyscale/faults.hpp"
+#include "gpu/easyscale/view.hpp"
+#include "messages/result.hpp"
+#include "messages/units.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace troupe::easyscale {
+
+/// What a trainer says of itself when it comes up. All but `resume` must be equal among trainers.
+struct Hello {
+  std::uint64_t steps_per_epoch = 0;
+  std::uint64_t gradient = 0;           ///< elements of the flat gradient
+  std::uint64_t buffers = 0;            ///< bytes of the model's buffers
+  std::string fingerprint;              ///< libraries and CPU features that change bits
+  std::optional<std::uint64_t> resume;  ///< the step of a saved state that it has found
+};
+
+/// What one rank's forward and backward pass gave.
+struct RankReport {
+  Rank rank = 0;
+  double loss = 0;
+  std::uint32_t correct = 0;
+
+  friend bool operator==(const RankReport&, const RankReport&) = default;
+};
+
+namespace input {
+struct Joined {
+  Member member = 0;
+  Hello hello;
+};
+struct Left {
+  Member member = 0;
+  std::string why;
+  bool comes_back = true;  ///< false: its supervisor will not start it again
+};
+struct Holds {  ///< which step's state a joiner has now: after adopting one, or because it was
+                ///< asked
+  Member member = 0;
+  std::uint64_t generation = 0;  ///< of the last view that it has read
+  std::optional<std::uint64_t> step;
+};
+struct Ready {  ///< a member has the whole gradient of a step and waits for the commit
+  Member member = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t step = 0;
+  std::vector<RankReport> ranks;
+};
+struct Evaluated {
+  Member member = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t correct = 0;
+  std::uint64_t samples = 0;
+};
+struct Hashed {
+  Member member = 0;
+  std::string sha256;
+};
+struct Failed {  ///< a member met something that starting it again would not cure
+  Member member = 0;
+  Error error;
+};
+}  // namespace input
+
+using JobInput = std::variant<input::Joined, input::Left, input::Holds, input::Ready,
+                              input::Evaluated, input::Hashed, input::Failed>;
+
+namespace effect {
+struct SendFault {
+  Member to = 0;
+  Fault fault;
+};
+struct SendCommit {
+  Member to = 0;
+  std::uint64_t generation = 0;
+  std::uint64_t step = 0;
+};
+struct SendView {
+  Member to = 0;
+  View view;
+};
+struct AskEvaluate {
+  Member to = 0;
+  std::uint64_t epoch = 0;
+};
+struct AskHash {
+  Member to = 0;
+};
+struct AskHeld {  ///< to be answered by Holds; no state is adopted between the answer and the next
+                  ///< view
+  Member to = 0;
+};
+struct ReportView {
+  View view;
+  std::string why;
+};
+struct ReportStep {
+  std::uint64_t step = 0;  ///< how many are done: 1 after the first
+  double loss = 0;         ///< mean over ranks
+  std::uint64_t correct = 0;
+};
+struct ReportEpoch {
+  std::uint64_t epoch = 0;  ///< how many are done
+  double loss = 0;          ///< mean over its steps
+  double test_accuracy = 0;
+};
+struct Finish {
+  std::string sha256;
+  double test_accuracy = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t redone = 0;  ///< steps begun a second time because somebody died
+  Seconds wall{0};
+};
+struct Fail {
+  Error error;
+};
+struct Reject {  ///< an input that makes no sense; it changed nothing
+  Error error;
+};
+}  // namespace effect
+
+using JobEffect =
+    std::variant<effect::SendFault, effect::SendCommit, effect::SendView, effect::AskEvaluate,
+                 effect::AskHash, effect::AskHeld, effect::ReportView, effect::ReportStep,
+                 effect::ReportEpoch, effect::Finish, effect::Fail, effect::Reject>;
+using JobEffects = std::vector<JobEffect>;
+
+struct JobPlan {
+  std::uint32_t count = 1;  ///< members that the graph asks for
+  Rank ranks = 1;
+  std::uint64_t epochs = 1;
+  std::vector<Fault> faults;
+};
+
+/// All that the coordinator of a training job knows. A value; owned by the coordinator actor.
+struct JobState {
+  struct Peer {
+    bool up = false;
+    bool live = false;  ///< has the state of `step` in memory, once it has read our messages
+    bool comes_back = true;
+    std::optional<std::uint64_t> held;  ///< while not live: the step whose state it has
+    bool sure = true;                   ///< of `held`; not so while a donor's state is on its way
+    bool asked_held = false;
+    bool ready = false;  ///< for `step` in the current view
+    bool asked_hash = false;
+    std::optional<std::string> sha256;
+  };
+  enum class Phase : std::uint8_t { gathering, running, done, failed };
+
+  explicit JobState(JobPlan plan) : plan(std::move(plan)), peers(this->plan.count) {}
+
+  JobPlan plan;
+  Phase phase = Phase::gathering;
+  std::vector<Peer> peers;
+  std::optional<Hello> terms;  ///< what the first trainer said; all others must say the same
+  View view;
+  bool begun = false;
+  std::uint64_t step = 0;     ///< the next one to commit
+  std::uint64_t highest = 0;  ///< steps committed at least once
+  std::uint64_t redone = 0;
+  std::map<Rank, RankReport> reports;
+  std::vector<double> epoch_losses;         // by step within the epoch
+  std::optional<std::uint64_t> evaluating;  ///< an epoch whose accuracy is not known yet
+  std::optional<Member> evaluator;
+  std::uint64_t epochs_reported = 0;
+  double test_accuracy = 0;
+  std::optional<Seconds> began;
+
+  [[nodiscard]] std::uint64_t steps() const {
+    return terms ? terms->steps_per_epoch * plan.epochs : 0;
+  }
+};
+
+/// Takes one input in and says what to do, in this order. Effects that go to one member must reach
+/// it in their order. `now` is time since any fixed moment.
+[[nodiscard]] JobEffects step(JobState& state, const JobInput& input, Seconds now);
+
+/// One sentence on what the job waits for, for whoever wonders why nothing moves.
+[[nodiscard]] std::string waiting_for(const JobState& state);
+
+}  // namespace troupe::easyscale

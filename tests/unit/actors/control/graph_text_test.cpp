@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/control/graph_text.hpp"
+
+#include "graph_fixture.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe;
+using test::digits;
+
+BOOST_AUTO_TEST_SUITE(graph_text)
+
+BOOST_AUTO_TEST_CASE(spells_out_what_was_left_to_its_default) {
+  const std::string small =
+      "[app]\nname = \"a\"\n[[actor]]\npath = \"x\"\nkind = \"easyscale.trainer\"\n";
+  const auto loaded = parse_graph(small, "g.toml", {}, test::some_kinds());
+  BOOST_TEST(loaded->resolved() ==
+             "[app]\nname = \"a\"\nseed = 1\n\n"
+             "[[actor]]\npath = \"x\"\nkind = \"easyscale.trainer\"\ncount = 1\n"
+             "restart = \"permanent\"\nsupervisor = \".\"\n"
+             "[actor.args]\nranks = 8\nbatch = 8\nepochs = 1\ndeterminism = \"d1\"\n");
+}
+
+BOOST_AUTO_TEST_CASE(reading_the_resolved_text_gives_the_same_graph) {
+  const auto kinds = test::some_kinds();
+  const auto once =
+      parse_graph(digits, "g.toml", {"trainers.args.data=\"a \\\\ \\\" \\u0007\""}, kinds);
+  BOOST_REQUIRE(once.has_value());
+  const auto twice = parse_graph(once->resolved(), "again.toml", {}, kinds);
+  BOOST_REQUIRE(twice.has_value());
+  BOOST_TEST(twice->resolved() == once->resolved());
+  const auto args = twice->graph().getActor()[0].getArgs().getAs<msg::TrainerArgs>();
+  BOOST_TEST(args.getData().cStr() == "a \\ \" \x07");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

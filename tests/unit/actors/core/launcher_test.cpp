@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "actors/core/launcher.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <csignal>
+#include <future>
+
+#include "tests/support/scratch.hpp"
+#include "tests/support/wait.hpp"
+
+namespace troupe {
+namespace {
+
+ProcessSpec shell(const std::string& script, const std::filesystem::path& log = {}) {
+  ProcessSpec spec;
+  spec.binary = "/bin/sh";
+  spec.arguments = {"-c", script};
+  spec.log = log;
+  return spec;
+}
+
+bool exists(int pid) { return ::kill(pid, 0) == 0; }
+
+BOOST_AUTO_TEST_CASE(tells_how_a_process_ended) {
+  Launcher launcher;
+  std::promise<std::string> told;
+  const auto process = launcher.start(shell("exit 3"), [&](const std::string& how) { told.set_value(how); });
+  BOOST_REQUIRE(process);
+  BOOST_TEST((*process)->wait_for_end(Millis(10000)) == "exit status 3");
+  BOOST_TEST(told.get_future().get() == "exit status 3");
+  const auto killed = launcher.start(shell("kill -9 $$"), {});
+  BOOST_REQUIRE(killed);
+  BOOST_TEST((*killed)->wait_for_end(Millis(10000)) == "killed by signal 9 (Killed)");
+}
+
+BOOST_AUTO_TEST_CASE(a_dropped_handle_leaves_no_process_behind) {
+  Launcher launcher;
+  int pid = 0;
+  {
+    const auto process = launcher.start(shell("trap '' TERM; while :; do sleep 1; done"), {});
+    BOOST_REQUIRE(process);
+    pid = (*process)->pid();
+    BOOST_TEST(exists(pid));
+  }
+  BOOST_TEST(!exists(pid));
+}
+
+BOOST_AUTO_TEST_CASE(descriptors_and_variables_arrive_and_nothing_else_does) {
+  const test::Scratch scratch;
+  const auto log = scratch / "log";
+  auto file = make_memfd("test");
+  BOOST_REQUIRE(file);
+  BOOST_REQUIRE(::write(file->get(), "handed down", 11) == 11);
+  ::lseek(file->get(), 0, SEEK_SET);
+  const Fd secret(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  auto spec = shell("cat /proc/self/fd/200; echo \" $GREETING\"; ls /proc/self/fd | tr '\\n' ' '", log);
+  spec.descriptors = {{file->get(), 200}};
+  spec.environment = {{"GREETING", "hello"}};
+  Launcher launcher;
+  const auto process = launcher.start(spec, {});
+  BOOST_REQUIRE(process);
+  BOOST_TEST((*process)->wait_for_end(Millis(10000)) == "exit status 0");
+  // 3 is the folder that ls reads.
+  BOOST_TEST(last_line(log) == "0 1 2 200 3");
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error_that_names_it) {
+  Launcher launcher;
+  ProcessSpec spec;
+  spec.binary = "/nonexistent/program";
+  const auto process = launcher.start(spec, {});
+  BOOST_REQUIRE(!process);
+  BOOST_TEST(process.error().what.find("/nonexistent/program") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_terminals_interrupt_does_not_reach_the_processes) {
+  Launcher launcher;
+  const auto process = launcher.start(shell("sleep 60"), {});
+  BOOST_REQUIRE(process);
+  BOOST_TEST(::getpgid((*process)->pid()) == (*process)->pid());
+  BOOST_TEST(::getpgid((*process)->pid()) != ::getpgrp());
+}
+
+}  // namespace
+}  // namespace troupe

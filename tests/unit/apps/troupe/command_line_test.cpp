@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/troupe/command_line.hpp"
+
+#include "messages/easyscale.capnp.h"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace troupe;
+
+namespace {
+
+CommandLine parse(const std::vector<std::string>& words) {
+  ActorKinds kinds;
+  kinds.add({"easyscale.trainer", "troupe-train", capnp::StructSchema::from<msg::TrainerArgs>()});
+  return parse_command_line(words, kinds);
+}
+
+template <class Options>
+Options options_of(const std::vector<std::string>& words) {
+  const auto line = parse(words);
+  BOOST_REQUIRE_MESSAGE(line.command.has_value(), line.text);
+  return std::get<Options>(*line.command);
+}
+
+// The first line of the text that a mistake gives.
+std::string mistake(const std::vector<std::string>& words) {
+  const auto line = parse(words);
+  BOOST_TEST(!line.command.has_value());
+  BOOST_TEST(line.exit_status == 2);
+  return line.text.substr(0, line.text.find('\n'));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(command_line)
+
+BOOST_AUTO_TEST_CASE(run_takes_all_its_options_on_either_side_of_the_graph) {
+  const auto run = options_of<RunOptions>(
+      {"run", "--set", "app.seed=1", "g.toml", "--set", "trainers.args.data=-x", "--kill-one-at",
+       "40", "--kill-one-at", "50:exchange:2", "--in-process", "-o", "json", "--cluster",
+       "10.0.0.1:7070", "--secret-file", "s"});
+  BOOST_TEST(run.graph == "g.toml");
+  BOOST_TEST((run.sets == std::vector<std::string>{"app.seed=1", "trainers.args.data=-x"}));
+  BOOST_TEST((run.kill_one_at == std::vector<std::string>{"40", "50:exchange:2"}));
+  BOOST_TEST(run.in_process);
+  BOOST_TEST(run.json);
+  BOOST_TEST((run.cluster == Address{"10.0.0.1", 7070}));
+  BOOST_TEST(run.secret_file == "s");
+}
+
+BOOST_AUTO_TEST_CASE(run_alone_has_the_defaults) {
+  const auto run = options_of<RunOptions>({"run", "g.toml"});
+  BOOST_TEST(!run.json);
+  BOOST_TEST(!run.in_process);
+  BOOST_TEST(!run.cluster.has_value());
+  BOOST_TEST(run.sets.empty());
+}
+
+BOOST_AUTO_TEST_CASE(values_of_set_arrive_as_they_were_written) {
+  for (const std::string value :
+       {"a.b=[1, 2]", "a.b={ c = \"d\" }", "a.b='x y'", "a.b=\"\\n\"", "a.b="}) {
+    const auto check = options_of<GraphCheckOptions>({"graph", "check", "g.toml", "--set", value});
+    BOOST_TEST((check.sets == std::vector<std::string>{value}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(node_takes_addresses_and_a_name) {
+  const auto node = options_of<NodeCommandOptions>(
+      {"node", "--listen", "[::1]:0", "--join", "127.0.0.1:7070", "--name", "node-3"});
+  BOOST_TEST((node.listen == Address{"::1", 0}));
+  BOOST_TEST((node.join == Address{"127.0.0.1", 7070}));
+  BOOST_TEST(node.name == "node-3");
+  BOOST_TEST(!node.launched);
+  BOOST_TEST(!node.secret_fd.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(node_takes_what_a_host_passes_to_the_processes_that_it_starts) {
+  const auto node =
+      options_of<NodeCommandOptions>({"node", "--name", "digits.trainers/0.1", "--join",
+                                      "127.0.0.1:7070", "--secret-fd", "3", "--launched"});
+  BOOST_TEST(node.launched);
+  BOOST_TEST(node.secret_fd.value_or(-1) == 3);
+  BOOST_TEST(!has(parse({"node", "--help"}).text, "launched"));
+  BOOST_TEST(mistake({"node", "--secret-fd", "-1"}) != "");
+}
+
+BOOST_AUTO_TEST_CASE(listings_are_printed_as_asked) {
+  BOOST_TEST((options_of<GraphCheckOptions>({"graph", "check", "g", "-o", "name"}).output ==
+              Output::name));
+  BOOST_TEST((options_of<DoctorOptions>({"doctor", "--output", "json"}).output == Output::json));
+  BOOST_TEST((options_of<DoctorOptions>({"doctor"}).output == Output::table));
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelt_command_gets_the_one_that_was_meant) {
+  BOOST_TEST(mistake({"grpah", "check"}) == "troupe: no command 'grpah', did you mean 'graph'?");
+  BOOST_TEST(mistake({"graph", "chek", "f"}) ==
+             "troupe graph: no command 'chek', did you mean 'check'?");
+  BOOST_TEST(mistake({"frobnicate"}) ==
+             "troupe: no command 'frobnicate'; known: run, node, graph, doctor");
+}
+
+BOOST_AUTO_TEST_CASE(a_misspelt_option_gets_the_one_that_was_meant) {
+  BOOST_TEST(mistake({"run", "--sett", "a.b=1", "g"}) ==
+             "troupe run: unknown option '--sett', did you mean '--set'?");
+  BOOST_TEST(mistake({"run", "g", "--in-proces"}) ==
+             "troupe run: unknown option '--in-proces', did you mean '--in-process'?");
+}
+
+BOOST_AUTO_TEST_CASE(malformed_values_are_named) {
+  BOOST_TEST(has(mistake({"run", "g", "--kill-one-at", "4:forwrd"}),
+                 "no phase 'forwrd', did you mean 'forward'?"));
+  for (const std::string kill : {"x", "-1", "4:", "4:forward:x", "4:forward:1:2", ":forward"}) {
+    BOOST_TEST(mistake({"run", "g", "--kill-one-at=" + kill}) != "");
+  }
+  BOOST_TEST(has(mistake({"run", "g", "--set", "seed=1"}), "'seed=1' is not TARGET.KEY=VALUE"));
+  BOOST_TEST(has(mistake({"doctor", "-o", "jsn"}), "no output 'jsn', did you mean 'json'?"));
+  BOOST_TEST(has(mistake({"doctor", "-o", "name"}), "no output 'name'"));
+  BOOST_TEST(has(mistake({"node", "--listen", "7070"}), "expected HOST:PORT"));
+  BOOST_TEST(has(mistake({"node", "--name", "Big Node"}), "'Big Node' is no name"));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_missing_or_too_much_is_named) {
+  BOOST_TEST(mistake({"run"}) == "troupe run: GRAPH is required");
+  BOOST_TEST(mistake({"run", "a", "b"}) == "troupe run: unexpected argument 'b'");
+  BOOST_TEST(has(mistake({"run", "a", "--set"}), "--set"));
+  BOOST_TEST(has(parse({}).text, "Example:"));
+  BOOST_TEST(parse({}).exit_status == 2);
+  BOOST_TEST(parse({"graph"}).exit_status == 2);
+}
+
+BOOST_AUTO_TEST_CASE(every_command_has_help_with_an_example) {
+  const std::vector<std::vector<std::string>> commands = {
+      {}, {"run"}, {"node"}, {"graph"}, {"graph", "check"}, {"doctor"}};
+  for (auto words : commands) {
+    words.emplace_back("--help");
+    const auto line = parse(words);
+    BOOST_TEST(line.exit_status == 0);
+    BOOST_TEST(has(line.text, "Example:"));
+    BOOST_TEST(has(line.text, "  troupe "));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(help_of_graph_check_lists_the_keys_of_the_schemas) {
+  const auto text = parse({"graph", "check", "--help"}).text;
+  BOOST_TEST(has(text, "[actor.args] of kind = \"easyscale.trainer\""));
+  BOOST_TEST(has(text, "samples per virtual rank and step"));
+}
+
+BOOST_AUTO_TEST_CASE(the_version_is_printed) {
+  const auto line = parse({"--version"});
+  BOOST_TEST(line.exit_status == 0);
+  BOOST_TEST(line.text.find("troupe ") == 0u);
+  BOOST_TEST(line.text.back() == '\n');
+}
+
+BOOST_AUTO_TEST_SUITE_END()

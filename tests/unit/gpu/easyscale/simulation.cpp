@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/gpu/easyscale/simulation.hpp"
+
+#include "gpu/easyscale/sampler.hpp"
+#include "tests/unit/gpu/easyscale/floats.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace troupe::easyscale::test {
+namespace {
+
+constexpr std::size_t parameters = 11;
+constexpr std::size_t buffer_bytes = 8;
+
+std::string digest(const std::vector<float>& numbers, const std::vector<std::byte>& buffers) {
+  std::uint64_t sum = 1;
+  for (const float number : numbers) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &number, sizeof bits);
+    sum = random_at(sum, bits);
+  }
+  for (const std::byte byte : buffers) sum = random_at(sum, static_cast<std::uint64_t>(byte));
+  return std::to_string(sum);
+}
+
+template <class... Cases>
+struct Match : Cases... {
+  using Cases::operator()...;
+};
+
+}  // namespace
+
+Simulation::Simulation(Scenario scenario)
+    : scenario_(std::move(scenario)),
+      random_(scenario_.seed),
+      job_(JobPlan{scenario_.count, scenario_.ranks, scenario_.epochs, scenario_.faults}),
+      slots_fd_(::memfd_create("simulation", MFD_CLOEXEC)),
+      slots_(slots_fd_) {}
+
+Simulation::~Simulation() { ::close(slots_fd_); }
+
+void Simulation::trouble(const std::string& what) {
+  found_.trouble += (found_.trouble.empty() ? "" : "; ") + what;
+}
+
+Finding Simulation::run() {
+  for (Member member = 0; member < scenario_.count; ++member) start(member);
+  for (int i = 0; i < 200000 && !ended_ && deliver_one(); ++i) {
+  }
+  if (!ended_) trouble("stands still, waiting for " + waiting_for(job_));
+  return found_;
+}
+
+void Simulation::start(Member member) {
+  const Pid pid = next_pid_++;
+  Process process{pid, member, nullptr, awkward_floats(member, 2 * parameters),
+                  std::vector<std::byte>(buffer_bytes)};
+  std::optional<std::uint64_t> resume;
+  if (const auto saved = slots_.latest(); saved && saved->has_value()) {
+    restore(process, (*saved)->state);
+    resume = (*saved)->step;
+  }
+  const ExchangeShape shape{scenario_.ranks, scenario_.count, parameters, buffer_bytes};
+  process.state = std::make_unique<MemberState>(
+      member, shape, scenario_.steps_per_epoch * scenario_.epochs, resume);
+  processes_.emplace(pid, std::move(process));
+  const Hello hello{scenario_.steps_per_epoch, parameters, buffer_bytes, "cpu", resume};
+  send(pid, 0, JobInput(input::Joined{member, hello}));
+}
+
+void Simulation::die(Process& process, const std::string& why) {
+  ++found_.kills;
+  const Pid pid = process.pid;
+  const Member member = process.member;
+  for (auto& [ends, wire] : wires_) {
+    if (ends.second == pid) wire.clear();
+    if (ends.first != pid || wire.empty()) continue;
+    wire.resize(random_() % (wire.size() + 1));  // the tail never left the dead process
+  }
+  send(pid, 0, JobInput(input::Left{member, why, true}));
+  processes_.erase(pid);
+}
+
+bool Simulation::deliver_one() {
+  std::erase_if(wires_, [](const auto& wire) { return wire.second.empty(); });
+  if (wires_.empty()) return false;
+  auto at = wires_.begin();
+  std::advance(at, random_() % wires_.size());
+  const auto [from, to] = at->first;
+  Message message = std::move(at->second.front());
+  at->second.erase(at->second.begin());
+  if (to == 0) {
+    const JobInput input = std::get<JobInput>(message);
+    coordinate(input);
+    if (const auto* left = std::get_if<input::Left>(&input); left && !ended_) start(left->member);
+  } else if (const auto process = processes_.find(to); process != processes_.end()) {
+    deliver(process->second, std::move(message));
+  }
+  return true;
+}
+
+void Simulation::coordinate(const JobInput& input) { carry_out(step(job_, input, Seconds(0))); }
+
+Simulation::Process* Simulation::at(Member member) {
+  // The newest process of a member is the one that its supervisor knows.
+  for (auto it = processes_.rbegin(); it != processes_.rend(); ++it) {
+    if (it->second.member == member) return &it->second;
+  }
+  return nullptr;
+}
+
+void Simulation::carry_out(const JobEffects& effects) {
+  const auto to = [&](Member member, Message message) {
+    if (Process* process = at(member)) send(0, process->pid, std::move(message));
+  };
+  for (const JobEffect& one : effects) {
+    std::visit(Match{[&](const effect::SendFault& e) { to(e.to, e.fault); },
+                     [&](const effect::SendCommit& e) {
+                       if (committed_.emplace(e.generation, e.step).second) {
+                         ++found_.commits[e.step];
+                       }
+                       to(e.to, e);
+                     },
+                     [&](const effect::SendView& e) { to(e.to, e.view); },
+                     [&](const effect::AskEvaluate& e) { to(e.to, AskEvaluate{e.epoch}); },
+                     [&](const effect::AskHash& e) { to(e.to, AskHash{}); },
+                     [&](const effect::AskHeld& e) { to(e.to, AskHeld{}); },
+                     [&](const effect::ReportView&) {},
+                     [&](const effect::ReportStep& e) { found_.steps.push_back(e); },
+                     [&](const effect::ReportEpoch& e) { found_.epochs.push_back(e); },
+                     [&](const effect::Finish& e) {
+                       ended_ = true;
+                       found_.finished = true;
+                       found_.sha256 = e.sha256;
+                       found_.test_accuracy = e.test_accuracy;
+                       found_.redone = e.redone;
+                     },
+                     [&](const effect::Fail& e) {
+                       ended_ = true;
+                       trouble(e.error.what);
+                     },
+                     [&](const effect::Reject& e) { trouble(e.error.what); }},
+               one);
+  }
+}
+
+void Simulation::deliver(Process& process, Message message) {
+  MemberState& state = *process.state;
+  const Pid pid = process.pid;
+  std::visit(
+      Match{[&](View& view) { carry_out(process, state.on_view(std::move(view))); },
+            [&](effect::SendCommit& commit) {
+              carry_out(process, state.on_commit(commit.generation, commit.step));
+            },
+            [&](Fault& fault) { state.on_fault(fault); },
+            [&](State& got) {
+              carry_out(process, state.on_state(got.generation, got.step, got.bytes));
+            },
+            [&](Piece& piece) { carry_out(process, state.on_piece(std::move(piece))); },
+            [&](act::GoOn& go) { carry_out(process, state.go_on(go.ticket)); },
+            [&](AskEvaluate& ask) {
+              const auto sum = std::stoull(digest(process.numbers, process.buffers));
+              send(pid, 0, JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997}));
+            },
+            [&](AskHeld&) { carry_out(process, state.on_ask_held()); },
+            [&](AskHash&) {
+              const std::string hash = digest(process.numbers, process.buffers);
+              send(pid, 0, JobInput(input::Hashed{process.member, hash}));
+            },
+            [&](JobInput&) { trouble("a coordinator's message went to a member"); }},
+      message);
+}
+
+void Simulation::carry_out(Process& process, MemberActs acts) {
+  const Pid pid = process.pid;
+  for (MemberAct& one : acts) {
+    const std::uint64_t number = found_.acts++;
+    if (scenario_.kill && scenario_.kill(number, random_)) return die(process, "killed");
+    if (std::holds_alternative<act::Die>(one)) return die(process, "fault");
+    std::visit(
+        Match{[&](act::RunRank& a) { compute(process, a); },
+              [&](act::GoOn& a) { send(pid, pid, a); },
+              [&](act::SendPiece& a) {
+                if (Process* peer = at(a.to)) send(pid, peer->pid, std::move(a.piece));
+              },
+              [&](act::SendState& a) {
+                State state{a.generation, a.step, snapshot(process)};
+                if (Process* peer = at(a.to)) send(pid, peer->pid, std::move(state));
+              },
+              [&](act::LoadState& a) { restore(process, a.bytes.bytes()); },
+              [&](act::Apply& a) { apply(process, a); },
+              [&](act::Save& a) {
+                const Slice state = snapshot(process);
+                if (auto ok = slots_.save(a.step, state.bytes()); !ok) trouble(ok.error().what);
+              },
+              [&](act::SayReady& a) {
+                input::Ready ready{process.member, a.generation, a.step, std::move(a.ranks)};
+                send(pid, 0, JobInput(std::move(ready)));
+              },
+              [&](act::SayHolds& a) {
+                send(pid, 0, JobInput(input::Holds{process.member, a.generation, a.step}));
+              },
+              [&](act::Die&) {}, [&](act::Reject& a) { trouble("rejected: " + a.error.what); },
+              [&](act::GiveUp& a) { trouble("gave up: " + a.error.what); }},
+        one);
+    if (!processes_.contains(pid)) return;  // a nested act was its last
+  }
+}
+
+void Simulation::compute(Process& process, const act::RunRank& what) {
+  std::vector<float> gradient = awkward_floats(random_at(what.step, what.rank), parameters);
+  for (std::size_t i = 0; i < parameters; ++i) gradient[i] += 0.01F * process.numbers[i];
+  const RankReport report{what.rank, static_cast<double>(gradient[0]), what.rank};
+  std::optional<Slice> buffers;
+  if (what.rank == 0) {
+    std::vector<std::byte> next = process.buffers;
+    for (auto& byte : next) byte = static_cast<std::byte>(std::to_integer<int>(byte) * 3 + 1);
+    buffers = Slice::own(std::move(next));
+  }
+  carry_out(process, process.state->rank_done(report, gradient, std::move(buffers)));
+}
+
+void Simulation::apply(Process& process, const act::Apply& what) {
+  for (std::size_t i = 0; i < parameters; ++i) {
+    float& momentum = process.numbers[parameters + i];
+    momentum = 0.9F * momentum + what.gradient[i];
+    process.numbers[i] -= 0.05F * momentum;
+  }
+  const auto bytes = what.buffers.bytes();
+  process.buffers.assign(bytes.begin(), bytes.end());
+}
+
+Slice Simulation::snapshot(const Process& process) const {
+  const auto numbers = std::as_bytes(std::span(process.numbers));
+  std::vector<std::byte> out(numbers.begin(), numbers.end());
+  out.insert(out.end(), process.buffers.begin(), process.buffers.end());
+  return Slice::own(std::move(out));
+}
+
+void Simulation::restore(Process& process, std::span<const std::byte> bytes) {
+  std::memcpy(process.numbers.data(), bytes.data(), process.numbers.size() * sizeof(float));
+  const auto rest = bytes.subspan(process.numbers.size() * sizeof(float));
+  process.buffers.assign(rest.begin(), rest.end());
+}
+
+}  // namespace troupe::easyscale::test

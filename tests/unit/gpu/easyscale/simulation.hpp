@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gpu/easyscale/job_state.hpp"
+#include "gpu/easyscale/member_state.hpp"
+#include "gpu/easyscale/step_slots.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace troupe::easyscale::test {
+
+struct Scenario {
+  std::uint32_t count = 3;
+  Rank ranks = 4;
+  std::uint64_t steps_per_epoch = 3;
+  std::uint64_t epochs = 2;
+  unsigned seed = 1;
+  std::vector<Fault> faults;
+  /// Whether the member that is about to do its n-th act (over all members) dies instead.
+  std::function<bool(std::uint64_t act, std::mt19937& random)> kill;
+};
+
+struct Finding {
+  bool finished = false;
+  std::string trouble;  ///< why it did not finish, or what went wrong on the way
+  std::string sha256;
+  double test_accuracy = 0;
+  std::uint64_t acts = 0;
+  std::uint64_t kills = 0;
+  std::uint64_t redone = 0;
+  std::vector<effect::ReportStep> steps;
+  std::vector<effect::ReportEpoch> epochs;
+  std::map<std::uint64_t, int> commits;  ///< how often each step was committed
+};
+
+/// A whole training job without network, clock, processes and torch: the real coordinator and
+/// member state machines, a small fake model, wires that keep the order of each pair of processes
+/// and nothing else, deaths at any point, restarts, and the real saved states in a memory file.
+class Simulation {
+ public:
+  explicit Simulation(Scenario scenario);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  Finding run();
+
+ private:
+  using Pid = int;  // 0 is the coordinator
+  struct AskEvaluate {
+    std::uint64_t epoch = 0;
+  };
+  struct AskHash {};
+  struct AskHeld {};
+  struct State {
+    std::uint64_t generation = 0;
+    std::uint64_t step = 0;
+    Slice bytes;
+  };
+  using Message = std::variant<JobInput, View, effect::SendCommit, Fault, State, Piece, act::GoOn,
+                               AskEvaluate, AskHash, AskHeld>;
+  struct Process {
+    Pid pid = 0;
+    Member member = 0;
+    std::unique_ptr<MemberState> state;
+    std::vector<float> numbers;  // parameters, then momentum
+    std::vector<std::byte> buffers;
+  };
+
+  void start(Member member);
+  void die(Process& process, const std::string& why);
+  void send(Pid from, Pid to, Message message) { wires_[{from, to}].push_back(std::move(message)); }
+  bool deliver_one();
+  void coordinate(const JobInput& input);
+  void carry_out(const JobEffects& effects);
+  void deliver(Process& process, Message message);
+  void carry_out(Process& process, MemberActs acts);
+  void compute(Process& process, const act::RunRank& what);
+  void apply(Process& process, const act::Apply& what);
+  [[nodiscard]] Process* at(Member member);
+  [[nodiscard]] Slice snapshot(const Process& process) const;
+  void restore(Process& process, std::span<const std::byte> bytes);
+  void trouble(const std::string& what);
+
+  Scenario scenario_;
+  std::mt19937 random_;
+  JobState job_;
+  int slots_fd_;
+  StepSlots slots_;
+  Pid next_pid_ = 1;
+  std::map<Pid, Process> processes_;
+  std::map<std::pair<Pid, Pid>, std::vector<Message>> wires_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> committed_;  // generation, step
+  Finding found_;
+  bool ended_ = false;
+};
+
+}  // namespace troupe::easyscale::test

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/gpu/easyscale/simulation.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdlib>
+
+namespace troupe::easyscale::test {
+namespace {
+
+// The same job with one trainer that nobody disturbs.
+Finding undisturbed(Scenario scenario) {
+  scenario.count = 1;
+  scenario.kill = nullptr;
+  scenario.faults.clear();
+  return Simulation(scenario).run();
+}
+
+void check(const Scenario& scenario, const Finding& found, const Finding& reference) {
+  const std::string replay = "; replay with TROUPE_SEED=" + std::to_string(scenario.seed) +
+                             " unit_gpu_easyscale_job --run_test=*/any_deaths_*, " +
+                             std::to_string(scenario.count) + " trainers, " +
+                             std::to_string(scenario.ranks) + " ranks";
+  BOOST_REQUIRE_MESSAGE(found.finished && found.trouble.empty(), found.trouble << replay);
+  BOOST_TEST(found.sha256 == reference.sha256, "other parameters" << replay);
+  BOOST_TEST(found.test_accuracy == reference.test_accuracy, "other accuracy" << replay);
+  const std::uint64_t steps = scenario.steps_per_epoch * scenario.epochs;
+  BOOST_REQUIRE_MESSAGE(found.steps.size() == steps, "a step reported twice or never" << replay);
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    BOOST_TEST(found.steps[i].step == i + 1);
+    BOOST_TEST(found.steps[i].loss == reference.steps[i].loss);
+    BOOST_TEST(found.steps[i].correct == reference.steps[i].correct);
+  }
+  BOOST_REQUIRE(found.epochs.size() == scenario.epochs);
+  for (std::uint64_t i = 0; i < scenario.epochs; ++i) {
+    BOOST_TEST(found.epochs[i].loss == reference.epochs[i].loss);
+    BOOST_TEST(found.epochs[i].test_accuracy == reference.epochs[i].test_accuracy);
+  }
+  std::uint64_t again = 0;
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    const auto times = found.commits.find(i);
+    BOOST_REQUIRE_MESSAGE(times != found.commits.end(), "a step was left out" << replay);
+    again += static_cast<std::uint64_t>(times->second - 1);
+  }
+  // A committed step is only ever redone when all trainers died before it was saved.
+  BOOST_TEST(again <= found.kills / scenario.count, "redone " << again << replay);
+  BOOST_TEST(found.redone <= found.kills, "redone " << found.redone << replay);
+}
+
+BOOST_AUTO_TEST_CASE(any_number_of_trainers_gives_the_same_parameters) {
+  for (const Rank ranks : {1U, 5U, 8U}) {
+    for (const std::uint32_t count : {1U, 2U, 3U, 8U}) {
+      Scenario scenario;
+      scenario.count = count;
+      scenario.ranks = ranks;
+      const Finding found = Simulation(scenario).run();
+      BOOST_TEST(found.redone == 0U);
+      check(scenario, found, undisturbed(scenario));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_death_before_any_act_whatever_changes_nothing) {
+  for (const std::uint32_t count : {1U, 2U, 3U}) {
+    Scenario scenario;
+    scenario.count = count;
+    scenario.steps_per_epoch = 2;
+    const Finding reference = undisturbed(scenario);
+    const std::uint64_t acts = Simulation(scenario).run().acts;
+    for (std::uint64_t victim = 0; victim < acts; ++victim) {
+      scenario.kill = [&](std::uint64_t act, std::mt19937&) { return act == victim; };
+      const Finding found = Simulation(scenario).run();
+      BOOST_TEST(found.kills == 1U);
+      check(scenario, found, reference);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(any_deaths_in_any_order_of_messages_change_nothing) {
+  const char* only = std::getenv("TROUPE_SEED");
+  const unsigned first = only ? static_cast<unsigned>(std::atoi(only)) : 1;
+  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 4000;
+  std::uint64_t kills = 0;
+  std::uint64_t lost_commits = 0;
+  for (unsigned seed = first; seed <= last; ++seed) {
+    Scenario scenario;
+    scenario.seed = seed;
+    scenario.count = 1 + seed % 5;
+    scenario.ranks = 1 + (seed / 5) % 6;
+    std::uint64_t left = 1 + seed % 9;
+    scenario.kill = [&left](std::uint64_t, std::mt19937& random) {
+      if (left == 0 || random() % 25 != 0) return false;
+      --left;
+      return true;
+    };
+    const Finding found = Simulation(scenario).run();
+    check(scenario, found, undisturbed(scenario));
+    kills += found.kills;
+    for (const auto& [step, times] : found.commits) lost_commits += times > 1 ? 1 : 0;
+  }
+  if (only) return;
+  BOOST_TEST(kills > 3000U);
+  BOOST_TEST(lost_commits > 10U);  // the hard case did come up
+}
+
+BOOST_AUTO_TEST_CASE(each_requested_fault_fires_once_and_changes_nothing) {
+  for (const auto phase : {FaultPhase::forward, FaultPhase::exchange, FaultPhase::optimizer}) {
+    for (const std::uint32_t count : {1U, 3U, 6U}) {
+      for (std::uint64_t step = 0; step < 6; ++step) {
+        Scenario scenario;
+        scenario.count = count;
+        scenario.seed = static_cast<unsigned>(100 * step + count);
+        scenario.faults = {{step, phase, static_cast<Member>(step % count)}};
+        const Finding found = Simulation(scenario).run();
+        BOOST_TEST(found.kills == 1U, to_string(phase) << " in step " << step);
+        check(scenario, found, undisturbed(scenario));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(two_and_all_at_once_may_die) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Scenario scenario;
+    scenario.seed = seed;
+    scenario.faults = {{2, FaultPhase::exchange, 0}, {2, FaultPhase::forward, 1}};
+    const Finding two = Simulation(scenario).run();
+    BOOST_TEST(two.kills == 2U);
+    check(scenario, two, undisturbed(scenario));
+    scenario.faults = {{4, FaultPhase::optimizer, 0},
+                       {4, FaultPhase::optimizer, 1},
+                       {4, FaultPhase::optimizer, 2}};
+    const Finding all = Simulation(scenario).run();
+    BOOST_TEST(all.kills == 3U);
+    check(scenario, all, undisturbed(scenario));
+  }
+}
+
+}  // namespace
+}  // namespace troupe::easyscale::test
