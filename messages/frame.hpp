@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "messages/result.hpp"
 #include "messages/slice.hpp"
+
+#include <cstdint>
+#include <span>
 
 namespace troupe {
 

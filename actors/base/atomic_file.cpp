@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/base/atomic_file.hpp"
 
+#include "actors/base/fd.hpp"
+
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <string>
-
-#include "actors/base/fd.hpp"
 
 namespace troupe {
 namespace {

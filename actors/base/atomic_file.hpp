@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "messages/result.hpp"
+
 #include <filesystem>
 #include <string_view>
-
-#include "messages/result.hpp"
 
 namespace troupe {
 

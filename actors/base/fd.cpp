@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/base/fd.hpp"
 
+#include "actors/base/assert.hpp"
+
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,8 +10,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
-
-#include "actors/base/assert.hpp"
 
 namespace troupe {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "messages/result.hpp"
+
 #include <cstddef>
 #include <string>
 #include <utility>
-
-#include "messages/result.hpp"
 
 namespace troupe {
 

@@ -25,8 +25,8 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 
 spdlog::logger& logger() {
   static const auto instance = [] {
-    auto made =
-        std::make_shared<spdlog::logger>("troupe", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("troupe",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_level(spdlog::level::warn);
     made->flush_on(spdlog::level::debug);
     return made;

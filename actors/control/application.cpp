@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/control/application.hpp"
 
-#include <caf/event_based_actor.hpp>
-#include <caf/send.hpp>
-#include <caf/stateful_actor.hpp>
-#include <map>
-#include <optional>
-
 #include "actors/base/fd.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/supervisor.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include <map>
+#include <optional>
 
 namespace troupe {
 namespace {
@@ -143,8 +144,8 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
   if (!binary) return Failure(binary.error());
   how.binary = std::move(*binary);
   how.spawn = std::move(spawn);
-  how.log = options_.run_dir / "logs" / std::string(actor.getPath()) /
-            (std::to_string(index) + ".log");
+  how.log =
+      options_.run_dir / "logs" / std::string(actor.getPath()) / (std::to_string(index) + ".log");
   std::error_code error;
   std::filesystem::create_directories(how.log.parent_path(), error);
   if (error) {
@@ -153,9 +154,8 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
   how.state_fd = state_fd;
   // One thread each: results must not depend on how many cores there are.
   // UCX reads its signal setting when it is loaded; engines need SIGSEGV and SIGBUS for themselves.
-  how.environment = {{"OMP_NUM_THREADS", "1"},
-                     {"OPENBLAS_NUM_THREADS", "1"},
-                     {"UCX_ERROR_SIGNALS", ""}};
+  how.environment = {
+      {"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}, {"UCX_ERROR_SIGNALS", ""}};
   return how;
 }
 

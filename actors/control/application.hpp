@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/event.hpp"
+#include "actors/core/process_host.hpp"
+#include "messages/app_graph.capnp.h"
+#include "messages/result.hpp"
+
 #include <caf/actor.hpp>
+
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "actors/core/event.hpp"
-#include "actors/core/process_host.hpp"
-#include "messages/app_graph.capnp.h"
-#include "messages/result.hpp"
 
 namespace troupe {
 
@@ -27,11 +28,11 @@ struct ApplicationOptions {
   std::function<void(Result<void>)> ended;
 };
 
-/// Brings a checked graph to life: the groups' leaders, then the supervisor tree with all members. The
-/// application ends well when its leaders have, or, where there is none, when no child is left that
-/// should live; then everything is stopped in reverse order. To stop it earlier send the returned actor
-/// an exit message. Errors before anything was started: a program that is not there, a kind that cannot
-/// be led here.
+/// Brings a checked graph to life: the groups' leaders, then the supervisor tree with all members.
+/// The application ends well when its leaders have, or, where there is none, when no child is left
+/// that should live; then everything is stopped in reverse order. To stop it earlier send the
+/// returned actor an exit message. Errors before anything was started: a program that is not there,
+/// a kind that cannot be led here.
 [[nodiscard]] Result<caf::actor> start_application(Node& node, msg::AppGraph::Reader graph,
                                                    ApplicationOptions options);
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/event.hpp"
+#include "actors/core/message_types.hpp"
+#include "messages/result.hpp"
+
 #include <capnp/any.h>
 #include <capnp/dynamic.h>
 #include <capnp/schema.h>
@@ -11,10 +15,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include "actors/core/event.hpp"
-#include "actors/core/message_types.hpp"
-#include "messages/result.hpp"
 
 namespace caf {
 class actor;
@@ -28,13 +28,13 @@ class Node;
 /// What an actor's factory is given. References live as long as the node.
 struct SpawnContext {
   Node& node;
-  std::string path;                ///< "/jobs/digits/trainers/0"
-  capnp::AnyPointer::Reader args;  ///< the kind's args struct; valid during the call only
-  std::uint64_t seed = 0;          ///< the application's seed
-  std::uint32_t index = 0;         ///< which member of its group
-  std::uint32_t count = 1;         ///< how many members the graph asks for
+  std::string path;                 ///< "/jobs/digits/trainers/0"
+  capnp::AnyPointer::Reader args;   ///< the kind's args struct; valid during the call only
+  std::uint64_t seed = 0;           ///< the application's seed
+  std::uint32_t index = 0;          ///< which member of its group
+  std::uint32_t count = 1;          ///< how many members the graph asks for
   std::vector<std::string> faults;  ///< what `run --kill-one-at` asked for; for group leaders
-  EventSink emit;                  ///< where events go; may be empty
+  EventSink emit;                   ///< where events go; may be empty
   int state_fd = -1;  ///< a memfd that outlives the members of the group on this host, or -1
 };
 

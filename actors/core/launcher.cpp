@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/launcher.hpp"
 
+#include "actors/base/assert.hpp"
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/epoll.h>
@@ -8,12 +10,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <fstream>
-
-#include "actors/base/assert.hpp"
 
 extern "C" {  // glibc 2.36's header forgets to say so
 #include <sys/pidfd.h>
@@ -47,8 +47,8 @@ class SpawnSettings {
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                              POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
   }
   ~SpawnSettings() {
     posix_spawn_file_actions_destroy(&actions);
@@ -65,9 +65,8 @@ std::vector<std::string> environment_of(const ProcessSpec& spec) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const auto name = text.substr(0, text.find('='));
-    const bool replaced =
-        std::any_of(spec.environment.begin(), spec.environment.end(),
-                    [&](const auto& variable) { return variable.first == name; });
+    const bool replaced = std::any_of(spec.environment.begin(), spec.environment.end(),
+                                      [&](const auto& variable) { return variable.first == name; });
     if (!replaced) result.push_back(text);
   }
   for (const auto& [name, value] : spec.environment) result.push_back(name + "=" + value);
@@ -100,9 +99,7 @@ Process::~Process() {
 
 int Process::pid() const { return state_->pid; }
 
-void Process::terminate() const {
-  ::pidfd_send_signal(state_->pidfd.get(), SIGTERM, nullptr, 0);
-}
+void Process::terminate() const { ::pidfd_send_signal(state_->pidfd.get(), SIGTERM, nullptr, 0); }
 
 std::string Process::wait_for_end(Millis limit) const {
   std::unique_lock lock(state_->mutex);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/base/fd.hpp"
+#include "messages/result.hpp"
+#include "messages/units.hpp"
+
 #include <atomic>
 #include <filesystem>
 #include <functional>
@@ -11,10 +15,6 @@
 #include <thread>
 #include <utility>
 #include <vector>
-
-#include "actors/base/fd.hpp"
-#include "messages/result.hpp"
-#include "messages/units.hpp"
 
 namespace troupe {
 
@@ -35,7 +35,8 @@ class Process {
 
   [[nodiscard]] int pid() const;
   void terminate() const;  ///< SIGTERM
-  /// "exit status 1", "killed by signal 9 (Killed)"; nothing if it still runs when the time is over.
+  /// "exit status 1", "killed by signal 9 (Killed)"; nothing if it still runs when the time is
+  /// over.
   [[nodiscard]] std::string wait_for_end(Millis limit) const;
 
  private:
@@ -46,8 +47,9 @@ class Process {
   std::shared_ptr<State> state_;
 };
 
-/// Starts processes and notices their end at once (pidfd). Each runs in a process group of its own, so
-/// that a Ctrl-C in the terminal reaches only us. One thread reaps. Outlives its processes' handles.
+/// Starts processes and notices their end at once (pidfd). Each runs in a process group of its own,
+/// so that a Ctrl-C in the terminal reaches only us. One thread reaps. Outlives its processes'
+/// handles.
 class Launcher {
  public:
   Launcher();

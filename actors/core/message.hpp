@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/actor_message.hpp"
+#include "messages/slice.hpp"
+
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
@@ -8,13 +11,10 @@
 #include <cstdint>
 #include <utility>
 
-#include "actors/core/actor_message.hpp"
-#include "messages/slice.hpp"
-
 namespace troupe {
 
-/// Reads one message. Made afresh for each reading, because a Cap'n Proto reader's traversal budget is
-/// used up by reading; the budget here follows from the message's own size.
+/// Reads one message. Made afresh for each reading, because a Cap'n Proto reader's traversal budget
+/// is used up by reading; the budget here follows from the message's own size.
 template <class S>
 class MessageView {
  public:
@@ -40,9 +40,9 @@ class MessageView {
   typename S::Reader root_;
 };
 
-/// An actor message: an immutable Cap'n Proto struct S, and optionally a blob of raw bytes (a tensor, a
-/// gradient) beside it. Sending it to an actor of this process copies nothing, sending it to another
-/// process re-encodes nothing.
+/// An actor message: an immutable Cap'n Proto struct S, and optionally a blob of raw bytes (a
+/// tensor, a gradient) beside it. Sending it to an actor of this process copies nothing, sending it
+/// to another process re-encodes nothing.
 template <class S>
 class Msg {
  public:

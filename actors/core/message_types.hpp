@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <capnp/schema.h>
+#include "actors/core/message.hpp"
 
 #include <caf/make_message.hpp>
 #include <caf/message.hpp>
+#include <capnp/schema.h>
+
 #include <cstdint>
 #include <typeindex>
 #include <unordered_map>
 #include <utility>
 
-#include "actors/core/message.hpp"
-
 namespace troupe {
 
-/// The messages that may cross between processes: C++ type on one side, the struct's 64-bit Cap'n Proto
-/// id on the other. Filled by main() before the node starts, then only read.
+/// The messages that may cross between processes: C++ type on one side, the struct's 64-bit Cap'n
+/// Proto id on the other. Filled by main() before the node starts, then only read.
 class MessageTypes {
  public:
   struct Type {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/net_module.hpp"
 
+#include "actors/base/assert.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
 #include <thread>
-
-#include "actors/base/assert.hpp"
 
 namespace troupe {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/remote_actors.hpp"
+
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
-
-#include "actors/core/remote_actors.hpp"
 
 namespace troupe {
 
@@ -20,9 +20,9 @@ struct NodeConfig : caf::actor_system_config {
 
 namespace caf::net {
 
-/// CAF 0.17 declares this class, makes it a friend of the actor system and reserves a module for it,
-/// but leaves it to others to define: here it gives the system its node id (troupe://name/incarnation)
-/// and owns the remote actors.
+/// CAF 0.17 declares this class, makes it a friend of the actor system and reserves a module for
+/// it, but leaves it to others to define: here it gives the system its node id
+/// (troupe://name/incarnation) and owns the remote actors.
 class middleman final : public actor_system::module {
  public:
   explicit middleman(actor_system& system) : system_(system) {}

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/node.hpp"
 
-#include <algorithm>
-#include <caf/scoped_actor.hpp>
-#include <caf/send.hpp>
-
 #include "actors/core/net_module.hpp"
 #include "actors/core/node_actor.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_transport.hpp"
+
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <algorithm>
 
 namespace troupe {
 namespace {
@@ -82,8 +83,6 @@ caf::actor Node::node_actor_of(const PeerInfo& peer) {
 
 void Node::connect(const Address& to) { transport_->connect(to, std::nullopt); }
 
-void Node::watch(const caf::actor& watcher) {
-  system_->network_manager().remote().watch(watcher);
-}
+void Node::watch(const caf::actor& watcher) { system_->network_manager().remote().watch(watcher); }
 
 }  // namespace troupe

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <caf/actor.hpp>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "actors/core/kinds.hpp"
 #include "actors/net/crypto.hpp"
 #include "actors/net/transport.hpp"
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
 #include "messages/version.hpp"
+
+#include <caf/actor.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace troupe {
 
@@ -27,8 +28,8 @@ struct NodeOptions {
   int state_fd = -1;           ///< passed on to the actors that are spawned here (SpawnContext)
 };
 
-/// This process as a member of the cluster: its actor system, its place on the network, and the actor
-/// that spawns kinds on request. Ends all its actors when it is destroyed.
+/// This process as a member of the cluster: its actor system, its place on the network, and the
+/// actor that spawns kinds on request. Ends all its actors when it is destroyed.
 class Node {
  public:
   /// `kinds` must outlive the node. Errors: a bad name, a port in use, a public address without

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/node_actor.hpp"
 
-#include <caf/event_based_actor.hpp>
-#include <caf/result.hpp>
-#include <caf/stateful_actor.hpp>
-#include <vector>
-
 #include "actors/base/log.hpp"
 #include "actors/core/kinds.hpp"
 #include "actors/core/message.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/result.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include <vector>
 
 namespace troupe {
 namespace {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A start has three steps: posix_spawn; the new node joins (PeerUp with the name that we gave it); its
-// node actor makes the actor. The greeter, an actor of ours, sees the second step and asks for the
-// third. A process that ends before, or takes too long, is reported with the last line of its log.
+// A start has three steps: posix_spawn; the new node joins (PeerUp with the name that we gave it);
+// its node actor makes the actor. The greeter, an actor of ours, sees the second step and asks for
+// the third. A process that ends before, or takes too long, is reported with the last line of its
+// log.
 #include "actors/core/process_host.hpp"
-
-#include <unistd.h>
-
-#include <caf/event_based_actor.hpp>
-#include <caf/send.hpp>
-#include <caf/stateful_actor.hpp>
-#include <map>
 
 #include "actors/core/launcher.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/remote_actors.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+#include <unistd.h>
+
+#include <map>
 
 namespace troupe {
 namespace {
@@ -82,7 +83,8 @@ caf::behavior run_greeter(Self* self, Node* node) {
           [=](const Ended& ended) {
             report_failure(self, ended.name, {ErrorCode::unavailable, ended.how});
           },
-          [=](const PeerUp& up) { greet(self, node, up.peer); }, [](const PeerDown&) {},
+          [=](const PeerUp& up) { greet(self, node, up.peer); },
+          [](const PeerDown&) {},
           [](const ConnectFailed&) {}};
 }
 
@@ -171,10 +173,13 @@ Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const st
   if (!secret) return Failure(secret.error());
   ProcessSpec spec;
   spec.binary = actor.binary;
-  spec.arguments = {"node",      "--name",
-                    name,        "--join",
+  spec.arguments = {"node",
+                    "--name",
+                    name,
+                    "--join",
                     to_string(node_.self().control),
-                    "--secret-fd", std::to_string(inherited_secret_fd),
+                    "--secret-fd",
+                    std::to_string(inherited_secret_fd),
                     "--launched"};
   spec.environment = actor.environment;
   spec.descriptors = {{secret->get(), inherited_secret_fd}};

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/message.hpp"
+#include "actors/core/supervisor.hpp"
+#include "messages/node.capnp.h"
+
 #include <capnp/any.h>
 
 #include <filesystem>
@@ -9,19 +13,15 @@
 #include <utility>
 #include <vector>
 
-#include "actors/core/message.hpp"
-#include "actors/core/supervisor.hpp"
-#include "messages/node.capnp.h"
-
 namespace troupe {
 
 /// One actor in a process of its own.
 struct HostedActor {
-  std::string node_name;           ///< of the new node; a number is added for each life
-  std::string binary;              ///< the program to start; it becomes a node and joins this one
-  Msg<msg::Spawn> spawn;           ///< what its node is asked to make
-  std::filesystem::path log;       ///< its stdout and stderr
-  int state_fd = -1;               ///< handed down as descriptor 201 and TROUPE_STATE_FD
+  std::string node_name;      ///< of the new node; a number is added for each life
+  std::string binary;         ///< the program to start; it becomes a node and joins this one
+  Msg<msg::Spawn> spawn;      ///< what its node is asked to make
+  std::filesystem::path log;  ///< its stdout and stderr
+  int state_fd = -1;          ///< handed down as descriptor 201 and TROUPE_STATE_FD
   std::vector<std::pair<std::string, std::string>> environment;
 };
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/reason.hpp"
 
-#include <kj/exception.h>
-
 #include <caf/exit_reason.hpp>
 #include <caf/message.hpp>
 #include <caf/scheduled_actor.hpp>
 #include <caf/sec.hpp>
+#include <kj/exception.h>
 
 namespace troupe {
 namespace {
@@ -48,8 +47,7 @@ Error from_caf(const caf::error& error) {
 }
 
 bool is_normal_end(const caf::error& reason) {
-  return !reason || reason == caf::exit_reason::normal ||
-         reason == caf::exit_reason::user_shutdown;
+  return !reason || reason == caf::exit_reason::normal || reason == caf::exit_reason::user_shutdown;
 }
 
 void write_reason(msg::Reason::Builder to, const caf::error& error) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <caf/error.hpp>
-#include <string>
-
 #include "messages/node.capnp.h"
 #include "messages/result.hpp"
+
+#include <caf/error.hpp>
+
+#include <string>
 
 namespace caf {
 class scheduled_actor;
@@ -23,7 +24,8 @@ namespace troupe {
 void write_reason(msg::Reason::Builder to, const caf::error& error);
 [[nodiscard]] caf::error read_reason(msg::Reason::Reader from);
 
-/// Makes exceptions of this actor's handlers its exit reason, with their own words as the first cause.
+/// Makes exceptions of this actor's handlers its exit reason, with their own words as the first
+/// cause.
 void keep_first_cause(caf::scheduled_actor& actor);
 
 }  // namespace troupe

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/remote_actors.hpp"
 
+#include "actors/base/log.hpp"
+#include "actors/core/reason.hpp"
+#include "actors/core/remote_proxy.hpp"
+
 #include <caf/actor_cast.hpp>
 #include <caf/actor_config.hpp>
 #include <caf/actor_registry.hpp>
 #include <caf/detail/sync_request_bouncer.hpp>
 #include <caf/exit_reason.hpp>
-#include <caf/make_actor.hpp>
 #include <caf/mailbox_element.hpp>
+#include <caf/make_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/system_messages.hpp>
 #include <caf/uri.hpp>
-
-#include "actors/base/log.hpp"
-#include "actors/core/reason.hpp"
-#include "actors/core/remote_proxy.hpp"
 
 namespace troupe {
 namespace {
 
 constexpr std::size_t max_waiting_frames = 65536;  // for a node that is being called
 
-caf::error link_lost(const Error& why) {
-  return to_caf({ErrorCode::unavailable, why.what});
-}
+caf::error link_lost(const Error& why) { return to_caf({ErrorCode::unavailable, why.what}); }
 
 void bounce(const caf::mailbox_element& element, const caf::error& why) {
   if (element.mid.is_request()) caf::detail::sync_request_bouncer{why}(element);
@@ -304,7 +302,8 @@ void RemoteActors::lose(const NodeId& node, const Error& why) {
   }
   const auto reason = link_lost(why);
   for (const auto& [number, weak] : proxies) {
-    if (auto proxy = weak.lock()) static_cast<RemoteProxy*>(proxy->get())->kill_proxy(nullptr, reason);
+    if (auto proxy = weak.lock())
+      static_cast<RemoteProxy*>(proxy->get())->kill_proxy(nullptr, reason);
   }
   const caf::detail::sync_request_bouncer answer{caf::sec::request_receiver_down};
   for (const auto& request : unanswered) answer(request.asker, request.id);
@@ -328,10 +327,12 @@ void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
     case FrameKind::error_reply: {
       const auto asker = take_pending(header.target, id);
       if (!asker) return;
-      auto content = header.kind == FrameKind::void_reply
-                         ? caf::make_message()
-                         : caf::make_message(read_reason(*MessageView<msg::Reason>(frame.body.bytes())));
-      return asker->enqueue(caf::make_mailbox_element(nullptr, id, {}, std::move(content)), nullptr);
+      auto content =
+          header.kind == FrameKind::void_reply
+              ? caf::make_message()
+              : caf::make_message(read_reason(*MessageView<msg::Reason>(frame.body.bytes())));
+      return asker->enqueue(caf::make_mailbox_element(nullptr, id, {}, std::move(content)),
+                            nullptr);
     }
     case FrameKind::exit: {
       const auto target = local(header.target);
@@ -365,16 +366,19 @@ void RemoteActors::deliver_data(const NodeId& from, const Frame& frame) {
   const auto* type = types_.find(header.type);
   const auto target = id.is_response() ? take_pending(header.target, id) : local(header.target);
   if (type == nullptr || !target) {
-    if (type == nullptr) log_warn("a message of unknown type {:x} from {}", header.type, to_string(from));
+    if (type == nullptr)
+      log_warn("a message of unknown type {:x} from {}", header.type, to_string(from));
     if (id.is_request()) {
-      const auto why = type == nullptr ? caf::sec::unexpected_message : caf::sec::request_receiver_down;
+      const auto why =
+          type == nullptr ? caf::sec::unexpected_message : caf::sec::request_receiver_down;
       send_reason(FrameKind::error_reply, from, 0, header.source, id.response_id(), why);
     }
     return;
   }
   auto content = type->make(frame.body, frame.blob);
   auto source = header.source != 0 ? proxy(from, header.source) : nullptr;
-  target->enqueue(caf::make_mailbox_element(std::move(source), id, {}, std::move(content)), nullptr);
+  target->enqueue(caf::make_mailbox_element(std::move(source), id, {}, std::move(content)),
+                  nullptr);
 }
 
 void RemoteActors::monitor_for(const NodeId& from, ActorNumber actor) {

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/actor_message.hpp"
+#include "actors/core/message_types.hpp"
+#include "actors/net/transport.hpp"
+
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
+
 #include <map>
 #include <mutex>
 #include <set>
 #include <unordered_map>
 #include <vector>
-
-#include "actors/core/actor_message.hpp"
-#include "actors/core/message_types.hpp"
-#include "actors/net/transport.hpp"
 
 namespace troupe {
 
@@ -32,8 +33,8 @@ struct ConnectFailed {
 };
 
 /// Ties CAF's actors to a transport: proxies for actors of other nodes, delivery to ours, DOWN and
-/// bounced requests when a node dies. One per node, owned by caf::net::middleman; safe from any thread.
-/// The mutex guards the tables and is never held while an actor is called.
+/// bounced requests when a node dies. One per node, owned by caf::net::middleman; safe from any
+/// thread. The mutex guards the tables and is never held while an actor is called.
 class RemoteActors final : public TransportHandler {
  public:
   RemoteActors(caf::actor_system& system, const MessageTypes& types)

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
+#include "actors/core/remote_actors.hpp"
+
 #include <caf/actor_proxy.hpp>
 
-#include "actors/core/remote_actors.hpp"
+#include <atomic>
 
 namespace troupe {
 
-/// Stands for an actor of another node: what it receives goes over the transport; it is down when that
-/// actor is, or when its node is.
+/// Stands for an actor of another node: what it receives goes over the transport; it is down when
+/// that actor is, or when its node is.
 class RemoteProxy final : public caf::actor_proxy {
  public:
   RemoteProxy(caf::actor_config& config, RemoteActors& remote, NodeId node)

@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// How many restarts a supervisor bears: at most `restarts` within any `window`; one more and it gives
-/// up (Erlang/OTP's restart intensity).
+/// How many restarts a supervisor bears: at most `restarts` within any `window`; one more and it
+/// gives up (Erlang/OTP's restart intensity).
 class RestartBudget {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/supervisor.hpp"
 
-#include <algorithm>
+#include "actors/base/log.hpp"
+#include "actors/core/node.hpp"
+#include "actors/core/reason.hpp"
+
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 
-#include "actors/base/log.hpp"
-#include "actors/core/node.hpp"
-#include "actors/core/reason.hpp"
+#include <algorithm>
 
 namespace troupe {
 namespace {
@@ -50,8 +51,8 @@ void start(Self* self, std::size_t index) {
   const auto number = ++child.number;
   const caf::actor me = self;
   child.life = self->state.spec.children[index].starter->start([=](Result<caf::actor> actor) {
-    caf::anon_send(me, Started{index, number,
-                               std::make_shared<Result<caf::actor>>(std::move(actor))});
+    caf::anon_send(me,
+                   Started{index, number, std::make_shared<Result<caf::actor>>(std::move(actor))});
   });
 }
 

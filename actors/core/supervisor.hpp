@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/actor_message.hpp"
+#include "actors/core/event.hpp"
+#include "actors/core/restart_budget.hpp"
+#include "messages/result.hpp"
+
 #include <caf/actor.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "actors/core/actor_message.hpp"
-#include "actors/core/event.hpp"
-#include "actors/core/restart_budget.hpp"
-#include "messages/result.hpp"
 
 namespace troupe {
 
@@ -67,10 +68,10 @@ struct SupervisorSpec {
   EventSink emit;
 };
 
-/// Starts its children in order, starts one again when it ends (one_for_one), and gives up when that
-/// happens too often: then it ends with an Error that names the child and the first cause. Ends
-/// normally when no child is left that should live. When it is told to exit it stops its children in
-/// reverse order, and kills what has not ended after 3 s.
+/// Starts its children in order, starts one again when it ends (one_for_one), and gives up when
+/// that happens too often: then it ends with an Error that names the child and the first cause.
+/// Ends normally when no child is left that should live. When it is told to exit it stops its
+/// children in reverse order, and kills what has not ended after 3 s.
 [[nodiscard]] caf::actor spawn_supervisor(Node& node, SupervisorSpec spec);
 
 }  // namespace troupe

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -65,24 +64,6 @@ void set_options(int fd) {
 }
 
 }  // namespace
-
-Result<Address> parse_address(const std::string& text) {
-  const auto colon = text.rfind(':');
-  const auto bad = [&] {
-    return fail(ErrorCode::invalid_argument,
-                "'" + text + "' is no address; write IP:PORT, for example 127.0.0.1:7070");
-  };
-  if (colon == std::string::npos) return bad();
-  Address address{text.substr(0, colon), 0};
-  if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
-    address.host = address.host.substr(1, address.host.size() - 2);
-  }
-  const auto* first = text.data() + colon + 1;
-  const auto* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(first, last, address.port);
-  if (error != std::errc() || end != last || !to_socket_address(address)) return bad();
-  return address;
-}
 
 bool is_loopback(const Address& address) {
   return address.host.starts_with("127.") || address.host == "::1";

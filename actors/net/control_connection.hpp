@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "actors/base/fd.hpp"
 #include "actors/net/handshake.hpp"
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
 namespace troupe {
 
-/// Turns "127.0.0.1:7000", "[::1]:7000" into an address; a name is refused: which of its addresses
-/// would be meant is not for us to guess.
-[[nodiscard]] Result<Address> parse_address(const std::string& text);
 [[nodiscard]] bool is_loopback(const Address& address);
 
 /// A listening socket; gives the port that was found where port 0 was asked for.
@@ -28,13 +25,14 @@ struct Listener {
 /// Begins to connect; whether it came about is seen when the socket is writable.
 [[nodiscard]] Result<Fd> begin_connect(const Address& to);
 
-/// One control connection: a non-blocking socket, what was read and not yet understood, what is to be
-/// written, and the handshake. Owned by the transport, used from its thread only.
+/// One control connection: a non-blocking socket, what was read and not yet understood, what is to
+/// be written, and the handshake. Owned by the transport, used from its thread only.
 class ControlConnection {
  public:
   using Clock = std::chrono::steady_clock;
 
-  ControlConnection(Fd fd, Handshake handshake, std::optional<Address> called, Clock::time_point due);
+  ControlConnection(Fd fd, Handshake handshake, std::optional<Address> called,
+                    Clock::time_point due);
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const Handshake& handshake() const { return handshake_; }
@@ -44,8 +42,8 @@ class ControlConnection {
   [[nodiscard]] Clock::time_point due() const { return due_; }
   [[nodiscard]] bool wants_to_write() const { return !out_.empty() || connecting_; }
 
-  /// Reads and answers what is there. An error ends the connection; a goodbye or an end of the stream
-  /// is one too.
+  /// Reads and answers what is there. An error ends the connection; a goodbye or an end of the
+  /// stream is one too.
   [[nodiscard]] Result<void> on_readable();
   [[nodiscard]] Result<void> on_writable();
   /// Says why it ends, as far as the socket takes it.

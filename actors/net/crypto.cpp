@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/net/crypto.hpp"
 
+#include "actors/base/assert.hpp"
+#include "actors/base/fd.hpp"
+
 #include <fcntl.h>
 #include <sodium.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-
-#include "actors/base/assert.hpp"
-#include "actors/base/fd.hpp"
 
 namespace troupe {
 namespace {
@@ -107,7 +107,7 @@ Result<ClusterSecret> ClusterSecret::from_text(std::string_view text) {
 Result<ClusterSecret> ClusterSecret::from_file(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return fail(ErrorCode::not_found, path + ": " + errno_text(errno));
-  struct stat status{};
+  struct stat status {};
   if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return fail(ErrorCode::invalid_argument, path + ": not a file");
   }

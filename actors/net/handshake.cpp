@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/net/handshake.hpp"
 
+#include "messages/node.capnp.h"
+
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 
 #include <cstring>
-
-#include "messages/node.capnp.h"
 
 namespace troupe {
 namespace {
@@ -88,9 +88,8 @@ std::string Handshake::say_introduction(RecordKind kind) {
   auto introduction = builder.initRoot<msg::Introduction>();
   introduction.initControl().setHost(mine_.info.control.host);
   introduction.getControl().setPort(mine_.info.control.port);
-  introduction.setWorkerAddress(
-      capnp::Data::Reader(reinterpret_cast<const kj::byte*>(mine_.worker_address.data()),
-                          mine_.worker_address.size()));
+  introduction.setWorkerAddress(capnp::Data::Reader(
+      reinterpret_cast<const kj::byte*>(mine_.worker_address.data()), mine_.worker_address.size()));
   introduction.setSession(mine_.session);
   introduction.setNodeActor(mine_.info.node_actor);
   return say(kind, flatten(builder));
@@ -136,9 +135,10 @@ Result<void> Handshake::hear_hello(const std::string& body) {
       return fail(ErrorCode::corrupt, "a control record with a bad name or nonce");
     }
     if (peer.version != mine_.info.version) {
-      return fail(ErrorCode::version_mismatch,
-                  "node " + mine_.info.id.name + " runs Troupe " + mine_.info.version + ", node " +
-                      peer.id.name + " runs " + peer.version + ": install the same version on both");
+      return fail(ErrorCode::version_mismatch, "node " + mine_.info.id.name + " runs Troupe " +
+                                                   mine_.info.version + ", node " + peer.id.name +
+                                                   " runs " + peer.version +
+                                                   ": install the same version on both");
     }
     if (peer.id == mine_.info.id) {
       return fail(ErrorCode::invalid_argument, "that is this node's own address");

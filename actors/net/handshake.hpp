@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "actors/net/crypto.hpp"
 #include "actors/net/record.hpp"
 #include "actors/net/transport.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
 
 namespace troupe {
 
@@ -26,10 +26,10 @@ struct Introduction {
 ///     introduction {addresses, session}     ->
 ///                  <- welcome       {addresses, session}   or refusal {error}
 ///
-/// Every record carries HMAC-SHA-256 under the cluster secret over its kind, its body and a hash of all
-/// records before it; so each side proves that it knows the secret to the other's fresh nonce, both
-/// identities and all addresses are bound together, and a replayed conversation fails at its third
-/// record. Addresses are told only to who has proved the secret.
+/// Every record carries HMAC-SHA-256 under the cluster secret over its kind, its body and a hash of
+/// all records before it; so each side proves that it knows the secret to the other's fresh nonce,
+/// both identities and all addresses are bound together, and a replayed conversation fails at its
+/// third record. Addresses are told only to who has proved the secret.
 class Handshake {
  public:
   enum class Role { caller, called };
@@ -41,8 +41,8 @@ class Handshake {
   /// The caller's first bytes.
   [[nodiscard]] std::string start();
 
-  /// Takes the other side's next record; gives the bytes to answer with, perhaps none. After an error
-  /// the bytes of refusal() are the last to send, and the connection is over.
+  /// Takes the other side's next record; gives the bytes to answer with, perhaps none. After an
+  /// error the bytes of refusal() are the last to send, and the connection is over.
   [[nodiscard]] Result<std::string> take(const Record& record);
   [[nodiscard]] std::string refusal(const Error& why);
 

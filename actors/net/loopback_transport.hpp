@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/transport.hpp"
+
 #include <map>
 #include <memory>
 #include <mutex>
-
-#include "actors/net/transport.hpp"
 
 namespace troupe {
 
 class LoopbackTransport;
 
-/// A network inside one process: nodes made by the same hub reach each other by the port numbers that
-/// the hub gives out. Must outlive its transports.
+/// A network inside one process: nodes made by the same hub reach each other by the port numbers
+/// that the hub gives out. Must outlive its transports.
 class LoopbackHub {
  public:
   [[nodiscard]] std::unique_ptr<Transport> make(PeerInfo self);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/handshake.hpp"
+#include "actors/net/reorder.hpp"
+#include "actors/net/ucx_worker.hpp"
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,16 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "actors/net/handshake.hpp"
-#include "actors/net/reorder.hpp"
-#include "actors/net/ucx_worker.hpp"
-
 namespace troupe {
 
 /// The nodes that this one talks to: which sessions they were given, their endpoints, the order of
-/// their frames. A peer is up when the handshake is done and its hello has come over UCX; it is dead
-/// when its endpoint fails or its last control connection ends, and then that incarnation never comes
-/// back. Used from the transport's thread only.
+/// their frames. A peer is up when the handshake is done and its hello has come over UCX; it is
+/// dead when its endpoint fails or its last control connection ends, and then that incarnation
+/// never comes back. Used from the transport's thread only.
 class PeerTable {
  public:
   PeerTable(UcxWorker& worker, TransportHandler& handler) : worker_(worker), handler_(handler) {}
@@ -30,7 +30,8 @@ class PeerTable {
   [[nodiscard]] bool is_dead(const NodeId& id) const { return dead_.contains(id); }
   [[nodiscard]] bool is_up(const NodeId& id) const;
 
-  /// `id` may write `session` into its frames from now on; it holds control connection `connection`.
+  /// `id` may write `session` into its frames from now on; it holds control connection
+  /// `connection`.
   void expect(const NodeId& id, std::uint64_t session, int connection);
   /// The handshake on a connection of `theirs.info.id` is done.
   void introduce(const Introduction& theirs);

@@ -30,8 +30,8 @@ Result<void> check_start(const RecordHeader& header, std::size_t have) {
                     ": install the same version of Troupe on both");
   }
   if (have >= 12 && (header.body_bytes > max_record_body || header.body_bytes % 8 != 0)) {
-    return fail(ErrorCode::corrupt, "a control record of " + std::to_string(header.body_bytes) +
-                                        " bytes");
+    return fail(ErrorCode::corrupt,
+                "a control record of " + std::to_string(header.body_bytes) + " bytes");
   }
   return {};
 }

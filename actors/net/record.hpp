@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/crypto.hpp"
+#include "messages/result.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "actors/net/crypto.hpp"
-#include "messages/result.hpp"
-
 namespace troupe {
 
 /// The kinds of record on a control connection, in the order of a handshake.
 enum class RecordKind : std::uint16_t {
-  hello = 1,        ///< caller to called node
-  challenge,        ///< called node to caller
-  introduction,     ///< caller to called node
-  welcome,          ///< called node to caller
-  refusal,          ///< the called node says why not
-  goodbye,          ///< orderly end
+  hello = 1,     ///< caller to called node
+  challenge,     ///< called node to caller
+  introduction,  ///< caller to called node
+  welcome,       ///< called node to caller
+  refusal,       ///< the called node says why not
+  goodbye,       ///< orderly end
 };
 
 /// One record: a kind, a Cap'n Proto body, and a MAC over it and all that was said before.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "messages/frame.hpp"
+
 #include <cstdint>
 #include <map>
 #include <utility>
 
-#include "messages/frame.hpp"
-
 namespace troupe {
 
-/// Puts one peer's frames back into the order of their sequence numbers: UCX keeps the order of eager
-/// messages among themselves only, not against those that go by rendezvous. Called from the
+/// Puts one peer's frames back into the order of their sequence numbers: UCX keeps the order of
+/// eager messages among themselves only, not against those that go by rendezvous. Called from the
 /// transport's thread.
 class Reorder {
  public:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "messages/frame.hpp"
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
 
 namespace troupe {
 
@@ -48,8 +48,8 @@ class Transport {
   /// stay silent) or on_connect_failed. `expected`: any other incarnation found there is an error.
   virtual void connect(const Address& to, std::optional<NodeId> expected) = 0;
 
-  /// Sends a frame to a peer that is up; one for a peer that is not is dropped (the handler has been
-  /// told). The transport fills in session and sequence.
+  /// Sends a frame to a peer that is up; one for a peer that is not is dropped (the handler has
+  /// been told). The transport fills in session and sequence.
   virtual void send(const NodeId& to, Frame frame) = 0;
 
   /// Says goodbye to all peers and ends the thread. Idempotent.

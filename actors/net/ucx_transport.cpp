@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The transport's thread: send what others have queued, let UCX progress, and when there is nothing to
-// do sleep in epoll over UCX's event descriptor, the wake-up and the control sockets.
+// The transport's thread: send what others have queued, let UCX progress, and when there is nothing
+// to do sleep in epoll over UCX's event descriptor, the wake-up and the control sockets.
 #include "actors/net/ucx_transport.hpp"
+
+#include "actors/base/fd.hpp"
+#include "actors/base/log.hpp"
+#include "actors/net/control_connection.hpp"
+#include "actors/net/peer_table.hpp"
+#include "actors/net/ucx_worker.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -15,12 +21,6 @@
 #include <mutex>
 #include <thread>
 #include <vector>
-
-#include "actors/base/fd.hpp"
-#include "actors/base/log.hpp"
-#include "actors/net/control_connection.hpp"
-#include "actors/net/peer_table.hpp"
-#include "actors/net/ucx_worker.hpp"
 
 namespace troupe {
 namespace {
@@ -102,7 +102,7 @@ class UcxTransport final : public Transport {
   std::unique_ptr<UcxWorker> worker_;
   std::unique_ptr<PeerTable> peers_;
   std::map<int, std::unique_ptr<ControlConnection>> connections_;
-  std::map<int, NodeId> known_;            ///< whose connection it is, once that is proved
+  std::map<int, NodeId> known_;  ///< whose connection it is, once that is proved
   PeerInfo self_;
   std::string worker_address_;
   std::thread thread_;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "actors/net/crypto.hpp"
 #include "actors/net/transport.hpp"
+
+#include <memory>
+#include <string>
 
 namespace troupe {
 
@@ -17,9 +17,9 @@ struct UcxTransportOptions {
   ClusterSecret secret;
 };
 
-/// The transport between processes: a control port of our own on which nodes authenticate each other
-/// and exchange UCX worker addresses, then UCX active messages for all frames. The control connection
-/// stays open, so that the end of a process is noticed at once.
+/// The transport between processes: a control port of our own on which nodes authenticate each
+/// other and exchange UCX worker addresses, then UCX active messages for all frames. The control
+/// connection stays open, so that the end of a process is noticed at once.
 ///
 /// One thread owns the UCX worker, the endpoints and all sockets.
 [[nodiscard]] std::unique_ptr<Transport> make_ucx_transport(UcxTransportOptions options);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A frame is one active message. Its AM header is the FrameHeader, followed by the body where that fits
-// (about 8 KB); the AM payload is the blob. A body that does not fit opens the payload instead. UCX sends
-// small payloads eagerly and fetches large ones by rendezvous into memory that we allocate then.
+// A frame is one active message. Its AM header is the FrameHeader, followed by the body where that
+// fits (about 8 KB); the AM payload is the blob. A body that does not fit opens the payload
+// instead. UCX sends small payloads eagerly and fetches large ones by rendezvous into memory that
+// we allocate then.
 #include "actors/net/ucx_worker.hpp"
 
 #include <ucp/api/ucp.h>
@@ -70,8 +71,7 @@ struct UcxWorker::Watch {
 
 struct UcxWorker::Glue {
   static ucs_status_t on_message(void* self, const void* header, std::size_t header_length,
-                                 void* data, std::size_t length,
-                                 const ucp_am_recv_param_t* param) {
+                                 void* data, std::size_t length, const ucp_am_recv_param_t* param) {
     int status = UCS_OK;
     const bool rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
     auto* worker = static_cast<UcxWorker*>(self);
@@ -105,7 +105,8 @@ struct UcxWorker::Glue {
   static void on_failed(void* user, ucp_ep_h, ucs_status_t status) {
     auto* watch = static_cast<Watch*>(user);
     if (auto failed = std::exchange(watch->failed, nullptr)) {
-      failed({ErrorCode::unavailable, std::string("connection lost: ") + ucs_status_string(status)});
+      failed(
+          {ErrorCode::unavailable, std::string("connection lost: ") + ucs_status_string(status)});
     }
   }
 };
@@ -147,8 +148,7 @@ Result<void> UcxWorker::create() {
       UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT;
   worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
   worker_params.am_alignment = 64;
-  if (const auto status = ucp_worker_create(context_, &worker_params, &worker_);
-      status != UCS_OK) {
+  if (const auto status = ucp_worker_create(context_, &worker_params, &worker_); status != UCS_OK) {
     return ucx_error("ucp_worker_create", status);
   }
   if (const auto status = ucp_worker_get_efd(worker_, &event_fd_); status != UCS_OK) {
@@ -289,8 +289,8 @@ void UcxWorker::arrived(std::span<const std::byte> bytes, void* data, std::size_
   }
   auto* receiving = new Receiving{this, *header, std::move(body), memory, length};
   ucp_request_param_t param{};
-  param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-                       UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+  param.op_attr_mask =
+      UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   param.cb.recv_am = Glue::on_received;
   param.user_data = receiving;
   auto* request = ucp_am_recv_data_nbx(worker_, data, memory.get(), length, &param);

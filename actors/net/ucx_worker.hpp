@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "messages/frame.hpp"
+#include "messages/result.hpp"
+
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
-
-#include "messages/frame.hpp"
-#include "messages/result.hpp"
 
 struct ucp_ep;
 struct ucp_context;
@@ -30,7 +30,8 @@ class UcxWorker {
   };
 
   /// Settings that UCX reads from the environment, where the user has not set them; call it at the
-  /// start of main(), before there are threads. `loopback`: this process only talks to this machine.
+  /// start of main(), before there are threads. `loopback`: this process only talks to this
+  /// machine.
   static void set_environment(bool loopback);
 
   [[nodiscard]] static Result<std::unique_ptr<UcxWorker>> make(Callbacks callbacks);
@@ -42,7 +43,8 @@ class UcxWorker {
 
   /// Moves things on; false when there was nothing to do.
   bool progress();
-  /// Makes event_fd() readable at the next event; false: something happened already, progress first.
+  /// Makes event_fd() readable at the next event; false: something happened already, progress
+  /// first.
   [[nodiscard]] bool arm();
 
   /// Opens an endpoint; `failed` is called once, from progress(), when the peer is lost.

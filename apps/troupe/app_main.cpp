@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/troupe/app_main.hpp"
 
+#include "actors/core/node_actor.hpp"
+#include "apps/troupe/command_line.hpp"
+#include "apps/troupe/commands.hpp"
+
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <variant>
 #include <vector>
-
-#include "actors/core/node_actor.hpp"
-#include "apps/troupe/command_line.hpp"
-#include "apps/troupe/commands.hpp"
 
 namespace troupe {
 namespace {

@@ -144,8 +144,6 @@ void add_run(CLI::App& root, RunOptions& into) {
          },
          "text: progress (default); json: one event a line")
       ->type_name("text|json");
-  add_address(app, "--cluster", into.cluster, "Run it on the cluster of this node");
-  add_secret(app, into.secret_file);
   app.footer(
       "Example: three trainers, one of them killed in step 40\n"
       "  troupe run apps/examples/digits.toml --set trainers.count=3 --kill-one-at 40");

@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Runs an application until it ends, or hands it to a cluster.
+/// Runs an application until it ends.
 int run_command(const RunOptions& options, const ActorKinds& kinds);
 
 /// Is a node until it is told to stop.

@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `troupe node`: this process is a member of a cluster until it is told to stop. The same command, with
+// `troupe node`: this process is a member of a cluster until it is told to stop. The same command,
+// with
 // --launched, is what a host starts for every engine process: that one ends when its host is gone.
-#include <unistd.h>
-
-#include <caf/event_based_actor.hpp>
-#include <caf/scoped_actor.hpp>
-#include <caf/send.hpp>
-#include <cstdio>
-#include <cstdlib>
-#include <thread>
-
 #include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/remote_actors.hpp"
@@ -19,6 +11,15 @@
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/secrets.hpp"
 #include "apps/troupe/signals.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
 
 namespace troupe {
 namespace {
@@ -33,9 +34,15 @@ struct News {
 
 caf::actor spawn_watcher(Node& node, Inbox<News>& inbox) {
   return node.system().spawn([&inbox](caf::event_based_actor*) -> caf::behavior {
-    return {[&inbox](const PeerUp& up) { inbox.put({up, {}, {}}); },
-            [&inbox](const PeerDown& down) { inbox.put({{}, down, {}}); },
-            [&inbox](const ConnectFailed& failed) { inbox.put({{}, {}, failed}); }};
+    return {[&inbox](const PeerUp& up) {
+              inbox.put({up, {}, {}});
+            },
+            [&inbox](const PeerDown& down) {
+              inbox.put({{}, down, {}});
+            },
+            [&inbox](const ConnectFailed& failed) {
+              inbox.put({{}, {}, failed});
+            }};
   });
 }
 

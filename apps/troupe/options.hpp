@@ -21,9 +21,7 @@ struct RunOptions {
   std::vector<std::string> sets;         ///< "trainers.count=3", for load_graph
   std::vector<std::string> kill_one_at;  ///< "40", "40:exchange", "40:exchange:1"
   bool in_process = false;
-  bool json = false;               ///< -o json: one event a line
-  std::optional<Address> cluster;  ///< the node that runs it; by default this process is the node
-  std::string secret_file;         ///< empty: the default place
+  bool json = false;  ///< -o json: one event a line
 };
 
 /// `troupe node`

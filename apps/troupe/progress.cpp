@@ -57,7 +57,8 @@ void Progress::take_step(const Event& event, Time now) {
 std::string Progress::status(Time now) const {
   std::string text = fmt::format("{}: step {}", job_, step_);
   if (steps_ > 0) text += fmt::format("/{} ({} %)", steps_, 100 * step_ / steps_);
-  const double seconds = first_step_at_ ? std::chrono::duration<double>(now - *first_step_at_).count() : 0;
+  const double seconds =
+      first_step_at_ ? std::chrono::duration<double>(now - *first_step_at_).count() : 0;
   if (step_ > first_step_ && seconds > 0) {
     const double rate = static_cast<double>(step_ - first_step_) / seconds;
     text += fmt::format(", {:.1f} steps/s", rate);
@@ -99,8 +100,8 @@ std::string Progress::on_event(const Event& event, Time now) {
                             int_field(event, "step").value_or(0), text_field(event, "why")));
   }
   if (event.name == "done") {
-    return line(status(now) + fmt::format(", {:.1f} s",
-                                          std::chrono::duration<double>(now - start_).count()));
+    return line(status(now) +
+                fmt::format(", {:.1f} s", std::chrono::duration<double>(now - start_).count()));
   }
   return {};
 }

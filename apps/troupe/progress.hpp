@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/event.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "actors/core/event.hpp"
-
 namespace troupe {
 
-/// What a person sees of a running job: one line that renews itself on a terminal, plain lines now and
-/// then elsewhere, and every elastic event. Makes texts only: give it events, print what it returns.
+/// What a person sees of a running job: one line that renews itself on a terminal, plain lines now
+/// and then elsewhere, and every elastic event. Makes texts only: give it events, print what it
+/// returns.
 class Progress {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `troupe run`: this process is the host node. It starts the application's actors, each in a process of
-// its own, prints what they report, and ends when the application has ended.
-#include <unistd.h>
-
-#include <caf/exit_reason.hpp>
-#include <caf/send.hpp>
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-
+// `troupe run`: this process is the host node. It starts the application's actors, each in a
+// process of its own, prints what they report, and ends when the application has ended.
 #include "actors/base/atomic_file.hpp"
 #include "actors/base/log.hpp"
 #include "actors/control/application.hpp"
@@ -23,6 +15,14 @@
 #include "apps/troupe/progress.hpp"
 #include "apps/troupe/run_directory.hpp"
 #include "apps/troupe/signals.hpp"
+
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 namespace troupe {
 namespace {

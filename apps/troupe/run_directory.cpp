@@ -15,10 +15,9 @@ Result<std::filesystem::path> make_private(const std::filesystem::path& folder) 
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error || ::chmod(folder.c_str(), 0700) != 0) {
-    return fail(ErrorCode::permission_denied,
-                "cannot make the folder " + folder.string() +
-                    (error ? ": " + error.message() : "") +
-                    "; set TROUPE_HOME to one that you can write");
+    return fail(ErrorCode::permission_denied, "cannot make the folder " + folder.string() +
+                                                  (error ? ": " + error.message() : "") +
+                                                  "; set TROUPE_HOME to one that you can write");
   }
   return folder;
 }
@@ -39,7 +38,8 @@ Result<std::filesystem::path> troupe_home() {
 Result<std::filesystem::path> make_run_directory(const std::string& job) {
   auto home = troupe_home();
   if (!home) return home;
-  const auto run = fmt::format("{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), ::getpid());
+  const auto run =
+      fmt::format("{:%Y%m%d-%H%M%S}-{}", fmt::localtime(std::time(nullptr)), ::getpid());
   if (auto made = make_private(*home / job); !made) return made;
   return make_private(*home / job / run);
 }

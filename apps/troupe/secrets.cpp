@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/troupe/secrets.hpp"
 
-#include <filesystem>
-
 #include "actors/base/atomic_file.hpp"
 #include "actors/net/control_connection.hpp"
 #include "apps/troupe/run_directory.hpp"
+
+#include <filesystem>
 
 namespace troupe {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/troupe/signals.hpp"
 
+#include "actors/base/assert.hpp"
+
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
-
-#include "actors/base/assert.hpp"
 
 namespace troupe {
 namespace {

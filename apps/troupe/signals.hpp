@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/base/fd.hpp"
+#include "messages/units.hpp"
+
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "actors/base/fd.hpp"
-#include "messages/units.hpp"
-
 namespace troupe {
 
-/// SIGINT and SIGTERM as something to wait for. Made by a command before there are threads: it blocks
-/// the two signals for all of them.
+/// SIGINT and SIGTERM as something to wait for. Made by a command before there are threads: it
+/// blocks the two signals for all of them.
 class Signals {
  public:
   Signals();
 
-  /// Sleeps until a signal comes, `wake` is signalled or the time is over. Gives the signal, if any.
+  /// Sleeps until a signal comes, `wake` is signalled or the time is over. Gives the signal, if
+  /// any.
   [[nodiscard]] std::optional<int> wait(const WakeUp& wake, Millis limit) const;
 
   /// Ends this process by `signal`, so that whoever started it sees that.

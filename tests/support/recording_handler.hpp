@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/transport.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include "actors/net/transport.hpp"
 
 namespace troupe::test {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/base/atomic_file.hpp"
 
-#include <sys/stat.h>
+#include "tests/support/scratch.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+
 #include <fstream>
 #include <iterator>
-
-#include "tests/support/scratch.hpp"
 
 namespace troupe {
 namespace {
@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(replaces_the_whole_file_and_leaves_no_temporary_behind) {
 BOOST_AUTO_TEST_CASE(others_cannot_read_what_it_writes) {
   const test::Scratch scratch;
   BOOST_REQUIRE(write_file_atomically(scratch / "state", "x"));
-  struct stat status{};
+  struct stat status {};
   BOOST_REQUIRE(::stat((scratch / "state").c_str(), &status) == 0);
   BOOST_TEST((status.st_mode & 0777) == 0600u);
 }

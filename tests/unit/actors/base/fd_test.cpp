@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/base/fd.hpp"
 
+#include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
-
-#include <boost/test/unit_test.hpp>
 
 namespace troupe {
 namespace {

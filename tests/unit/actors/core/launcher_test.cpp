@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/launcher.hpp"
 
+#include "tests/support/scratch.hpp"
+#include "tests/support/wait.hpp"
+
+#include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <boost/test/unit_test.hpp>
 #include <csignal>
 #include <future>
-
-#include "tests/support/scratch.hpp"
-#include "tests/support/wait.hpp"
 
 namespace troupe {
 namespace {
@@ -27,7 +27,8 @@ bool exists(int pid) { return ::kill(pid, 0) == 0; }
 BOOST_AUTO_TEST_CASE(tells_how_a_process_ended) {
   Launcher launcher;
   std::promise<std::string> told;
-  const auto process = launcher.start(shell("exit 3"), [&](const std::string& how) { told.set_value(how); });
+  const auto process =
+      launcher.start(shell("exit 3"), [&](const std::string& how) { told.set_value(how); });
   BOOST_REQUIRE(process);
   BOOST_TEST((*process)->wait_for_end(Millis(10000)) == "exit status 3");
   BOOST_TEST(told.get_future().get() == "exit status 3");
@@ -56,7 +57,8 @@ BOOST_AUTO_TEST_CASE(descriptors_and_variables_arrive_and_nothing_else_does) {
   BOOST_REQUIRE(::write(file->get(), "handed down", 11) == 11);
   ::lseek(file->get(), 0, SEEK_SET);
   const Fd secret(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  auto spec = shell("cat /proc/self/fd/200; echo \" $GREETING\"; ls /proc/self/fd | tr '\\n' ' '", log);
+  auto spec =
+      shell("cat /proc/self/fd/200; echo \" $GREETING\"; ls /proc/self/fd | tr '\\n' ' '", log);
   spec.descriptors = {{file->get(), 200}};
   spec.environment = {{"GREETING", "hello"}};
   Launcher launcher;

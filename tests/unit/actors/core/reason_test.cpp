@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/reason.hpp"
 
-#include <capnp/schema.h>
+#include "actors/core/message.hpp"
+#include "messages/common.capnp.h"
 
 #include <boost/test/unit_test.hpp>
 #include <caf/exit_reason.hpp>
 #include <caf/sec.hpp>
-
-#include "actors/core/message.hpp"
-#include "messages/common.capnp.h"
+#include <capnp/schema.h>
 
 namespace troupe {
 namespace {
@@ -39,16 +38,16 @@ BOOST_AUTO_TEST_CASE(cafs_own_reasons_stay_themselves) {
 
 BOOST_AUTO_TEST_CASE(the_error_codes_of_schema_and_header_are_the_same_words_in_the_same_order) {
   const auto names = capnp::Schema::from<msg::ErrorCode>().getEnumerants();
-  const char* expected[] = {"internal",         "invalidArgument", "notFound",
-                            "alreadyExists",    "unavailable",     "permissionDenied",
-                            "versionMismatch",  "corrupt",         "timeout",
-                            "resourceExhausted", "aborted"};
+  const char* expected[] = {"internal",    "invalidArgument",   "notFound",        "alreadyExists",
+                            "unavailable", "permissionDenied",  "versionMismatch", "corrupt",
+                            "timeout",     "resourceExhausted", "aborted"};
   BOOST_REQUIRE(names.size() == std::size(expected));
   for (unsigned i = 0; i < names.size(); ++i) {
     BOOST_TEST(std::string(names[i].getProto().getName()) == expected[i]);
   }
   BOOST_TEST(static_cast<unsigned>(ErrorCode::aborted) + 1 == names.size());
-  BOOST_TEST(static_cast<unsigned>(msg::ErrorCode::CORRUPT) == static_cast<unsigned>(ErrorCode::corrupt));
+  BOOST_TEST(static_cast<unsigned>(msg::ErrorCode::CORRUPT) ==
+             static_cast<unsigned>(ErrorCode::corrupt));
 }
 
 }  // namespace

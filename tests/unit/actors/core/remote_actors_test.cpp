@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Actors of two nodes in this process that talk through a transport, as they would between machines.
+// Actors of two nodes in this process that talk through a transport, as they would between
+// machines.
 #include "actors/core/remote_actors.hpp"
+
+#include "actors/core/node.hpp"
+#include "actors/core/node_actor.hpp"
+#include "actors/core/reason.hpp"
+#include "actors/net/loopback_transport.hpp"
+#include "actors/net/ucx_worker.hpp"
+#include "messages/common.capnp.h"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -10,13 +18,6 @@
 #include <caf/response_promise.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
-
-#include "actors/core/node.hpp"
-#include "actors/core/node_actor.hpp"
-#include "actors/core/reason.hpp"
-#include "actors/net/loopback_transport.hpp"
-#include "actors/net/ucx_worker.hpp"
-#include "messages/common.capnp.h"
 
 namespace troupe {
 namespace {
@@ -87,7 +88,8 @@ Answer ask(caf::scoped_actor& self, const caf::actor& whom, const Note& question
 
 const auto networks = boost::unit_test::data::make(std::vector<std::string>{"loopback", "ucx"});
 
-BOOST_DATA_TEST_CASE(a_request_reaches_an_actor_of_another_node_and_its_reply_comes_back, networks, network) {
+BOOST_DATA_TEST_CASE(a_request_reaches_an_actor_of_another_node_and_its_reply_comes_back, networks,
+                     network) {
   Cluster cluster(network);
   caf::scoped_actor self{cluster.a->system()};
   for (std::uint16_t i = 3; i < 200; ++i) {
@@ -118,7 +120,8 @@ BOOST_DATA_TEST_CASE(an_error_reply_keeps_its_words, networks, network) {
   BOOST_CHECK(*answer.error == expected);
 }
 
-BOOST_DATA_TEST_CASE(an_exception_ends_the_actor_and_its_words_are_the_reason_of_the_down, networks, network) {
+BOOST_DATA_TEST_CASE(an_exception_ends_the_actor_and_its_words_are_the_reason_of_the_down, networks,
+                     network) {
   Cluster cluster(network);
   caf::scoped_actor self{cluster.a->system()};
   self->monitor(cluster.near);
@@ -154,7 +157,8 @@ BOOST_DATA_TEST_CASE(monitoring_an_actor_that_is_gone_answers_at_once, networks,
   BOOST_CHECK(answer.error->code == ErrorCode::unavailable);
 }
 
-BOOST_DATA_TEST_CASE(when_a_node_goes_its_actors_are_down_and_requests_are_answered, networks, network) {
+BOOST_DATA_TEST_CASE(when_a_node_goes_its_actors_are_down_and_requests_are_answered, networks,
+                     network) {
   Cluster cluster(network);
   caf::scoped_actor self{cluster.a->system()};
   BOOST_REQUIRE(ask(self, cluster.near, note(3)).note);

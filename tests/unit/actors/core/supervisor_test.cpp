@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/supervisor.hpp"
 
-#include <atomic>
-#include <boost/test/unit_test.hpp>
-#include <caf/event_based_actor.hpp>
-#include <caf/scoped_actor.hpp>
-#include <caf/send.hpp>
-#include <mutex>
-
 #include "actors/core/node.hpp"
 #include "actors/core/node_actor.hpp"
 #include "actors/core/process_host.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "tests/support/wait.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <caf/event_based_actor.hpp>
+#include <caf/scoped_actor.hpp>
+#include <caf/send.hpp>
+
+#include <atomic>
+#include <mutex>
 
 namespace troupe {
 namespace {

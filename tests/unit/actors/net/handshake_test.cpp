@@ -2,6 +2,7 @@
 #include "actors/net/handshake.hpp"
 
 #include <boost/test/unit_test.hpp>
+
 #include <random>
 
 namespace troupe {
@@ -133,7 +134,8 @@ BOOST_AUTO_TEST_CASE(no_changed_byte_goes_unnoticed) {
     Handshake caller(Role::caller, secret, introduction("a"));
     Handshake called(Role::called, secret, introduction("b"));
     auto bytes = caller.start();
-    const auto place = 8 + random() % (bytes.size() - 8);  // magic and protocol have checks of their own
+    const auto place =
+        8 + random() % (bytes.size() - 8);  // magic and protocol have checks of their own
     bytes[place] = static_cast<char>(bytes[place] + 1 + random() % 255);
     const auto record = take_record(bytes);
     if (!record || !*record) continue;
@@ -152,8 +154,8 @@ BOOST_AUTO_TEST_CASE(a_body_that_is_no_message_is_an_error_even_with_a_good_mac)
     Handshake called(Role::called, secret, introduction("b"));
     const std::uint16_t kind = 1;
     const Digest nothing{};
-    const auto mac = secret.mac({std::as_bytes(std::span(&kind, 1)), nothing,
-                                 std::as_bytes(std::span(body))});
+    const auto mac =
+        secret.mac({std::as_bytes(std::span(&kind, 1)), nothing, std::as_bytes(std::span(body))});
     BOOST_REQUIRE(!called.take({RecordKind::hello, mac, body}));
   }
 }

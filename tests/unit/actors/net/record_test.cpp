@@ -2,6 +2,7 @@
 #include "actors/net/record.hpp"
 
 #include <boost/test/unit_test.hpp>
+
 #include <random>
 
 namespace troupe {
@@ -57,7 +58,8 @@ BOOST_AUTO_TEST_CASE(random_bytes_never_do_harm) {
   std::mt19937 random(1);
   for (int round = 0; round < 20000; ++round) {
     auto bytes = encode_record(some_record());
-    for (int change = 0; change < 3; ++change) bytes[random() % bytes.size()] = static_cast<char>(random());
+    for (int change = 0; change < 3; ++change)
+      bytes[random() % bytes.size()] = static_cast<char>(random());
     bytes.resize(random() % (bytes.size() + 1));
     const auto size = bytes.size();
     const auto record = take_record(bytes);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/net/reorder.hpp"
 
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
+
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -24,9 +25,8 @@ BOOST_AUTO_TEST_CASE(any_order_of_arrival_becomes_the_order_of_sending) {
     Reorder reorder;
     std::vector<std::uint64_t> delivered;
     for (const auto sequence : arrivals) {
-      BOOST_REQUIRE(reorder.push(numbered(sequence), [&](Frame frame) {
-        delivered.push_back(frame.header.sequence);
-      }));
+      BOOST_REQUIRE(reorder.push(numbered(sequence),
+                                 [&](Frame frame) { delivered.push_back(frame.header.sequence); }));
     }
     BOOST_TEST_CONTEXT("seed " << seed) {
       BOOST_TEST(delivered.size() == arrivals.size());

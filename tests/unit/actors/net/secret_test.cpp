@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/stat.h>
-
-#include <boost/test/unit_test.hpp>
-#include <fstream>
-
 #include "actors/net/crypto.hpp"
 #include "tests/support/scratch.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+
+#include <fstream>
 
 namespace troupe {
 namespace {
 
-std::span<const std::byte> bytes(const std::string& text) {
-  return std::as_bytes(std::span(text));
-}
+std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 BOOST_AUTO_TEST_CASE(sha256_agrees_with_the_published_example) {
   // FIPS 180-4: "abc", given in two pieces.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The same contract for both transports, and what only real sockets can do.
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <boost/test/data/monomorphic.hpp>
-#include <boost/test/data/test_case.hpp>
-#include <boost/test/unit_test.hpp>
-#include <random>
-
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "tests/support/recording_handler.hpp"
 #include "tests/support/wait.hpp"
+
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <random>
 
 namespace troupe {
 namespace {
@@ -41,7 +41,8 @@ struct Network {
 };
 
 struct Pair {
-  explicit Pair(const std::string& kind) : network(kind), a(network.make("a")), b(network.make("b")) {
+  explicit Pair(const std::string& kind)
+      : network(kind), a(network.make("a")), b(network.make("b")) {
     a_info = a->start(at_a).value();
     b_info = b->start(at_b).value();
   }
@@ -63,7 +64,8 @@ Frame frame_of(std::uint64_t number, std::size_t body, std::size_t blob) {
   Frame frame;
   frame.header.message_id = number;
   if (body > 0) frame.body = Slice::own(std::vector<std::uint64_t>(body / 8, number));
-  if (blob > 0) frame.blob = Slice::own(std::vector<std::uint8_t>(blob, static_cast<std::uint8_t>(number)));
+  if (blob > 0)
+    frame.blob = Slice::own(std::vector<std::uint8_t>(blob, static_cast<std::uint8_t>(number)));
   return frame;
 }
 
@@ -139,10 +141,12 @@ BOOST_AUTO_TEST_CASE(two_nodes_that_call_each_other_at_once_meet_once) {
     Pair pair("ucx");
     pair.a->connect(pair.b_info.control, pair.b_info.id);
     pair.b->connect(pair.a_info.control, pair.a_info.id);
-    BOOST_REQUIRE(eventually([&] { return !pair.at_a.log().up.empty() && !pair.at_b.log().up.empty(); }));
+    BOOST_REQUIRE(
+        eventually([&] { return !pair.at_a.log().up.empty() && !pair.at_b.log().up.empty(); }));
     pair.a->send(pair.b_info.id, frame_of(1, 8, 0));
     pair.b->send(pair.a_info.id, frame_of(1, 8, 0));
-    BOOST_REQUIRE(eventually([&] { return pair.at_a.log().frames.size() == 1 && pair.at_b.log().frames.size() == 1; }));
+    BOOST_REQUIRE(eventually(
+        [&] { return pair.at_a.log().frames.size() == 1 && pair.at_b.log().frames.size() == 1; }));
     BOOST_TEST(pair.at_a.log().up.size() == 1u);
     BOOST_TEST(pair.at_a.log().down.empty());
     BOOST_TEST(pair.at_b.log().down.empty());
@@ -158,7 +162,8 @@ BOOST_AUTO_TEST_CASE(a_wrong_secret_keeps_a_node_out) {
   const auto b_info = b->start(at_b).value();
   a->connect(b_info.control, {});
   BOOST_REQUIRE(eventually([&] { return !at_a.log().failed.empty(); }));
-  BOOST_TEST(at_a.log().failed.front().second.what.find("wrong cluster secret") != std::string::npos);
+  BOOST_TEST(at_a.log().failed.front().second.what.find("wrong cluster secret") !=
+             std::string::npos);
   BOOST_TEST(at_b.log().up.empty());
 }
 
@@ -172,7 +177,8 @@ BOOST_AUTO_TEST_CASE(another_program_version_keeps_a_node_out) {
   const auto b_info = b->start(at_b).value();
   a->connect(b_info.control, {});
   BOOST_REQUIRE(eventually([&] { return !at_a.log().failed.empty(); }));
-  BOOST_TEST(at_a.log().failed.front().second.what.find("install the same version") != std::string::npos);
+  BOOST_TEST(at_a.log().failed.front().second.what.find("install the same version") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(strangers_on_the_control_port_do_no_harm) {

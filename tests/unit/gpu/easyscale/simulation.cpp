@@ -2,29 +2,19 @@
 #include "tests/unit/gpu/easyscale/simulation.hpp"
 
 #include "gpu/easyscale/sampler.hpp"
-#include "tests/unit/gpu/easyscale/floats.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
+#include <iterator>
 
 namespace troupe::easyscale::test {
 namespace {
 
-constexpr std::size_t parameters = 11;
-constexpr std::size_t buffer_bytes = 8;
-
-std::string digest(const std::vector<float>& numbers, const std::vector<std::byte>& buffers) {
+std::uint64_t digest(const Trainee& trainee) {
   std::uint64_t sum = 1;
-  for (const float number : numbers) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &number, sizeof bits);
-    sum = random_at(sum, bits);
-  }
-  for (const std::byte byte : buffers) sum = random_at(sum, static_cast<std::uint64_t>(byte));
-  return std::to_string(sum);
+  for (const std::byte byte : trainee.save()) sum = random_at(sum, std::to_integer<int>(byte));
+  return sum;
 }
 
 template <class... Cases>
@@ -57,18 +47,19 @@ Finding Simulation::run() {
 
 void Simulation::start(Member member) {
   const Pid pid = next_pid_++;
-  Process process{pid, member, nullptr, awkward_floats(member, 2 * parameters),
-                  std::vector<std::byte>(buffer_bytes)};
+  Process process{pid, member, nullptr, scenario_.trainee(member)};
   std::optional<std::uint64_t> resume;
   if (const auto saved = slots_.latest(); saved && saved->has_value()) {
-    restore(process, (*saved)->state);
+    process.trainee->load((*saved)->state);
     resume = (*saved)->step;
   }
-  const ExchangeShape shape{scenario_.ranks, scenario_.count, parameters, buffer_bytes};
+  const std::size_t gradient = process.trainee->gradient_length();
+  const std::size_t buffers = process.trainee->buffer_bytes();
   process.state = std::make_unique<MemberState>(
-      member, shape, scenario_.steps_per_epoch * scenario_.epochs, resume);
+      member, ExchangeShape{scenario_.ranks, scenario_.count, gradient, buffers},
+      scenario_.steps_per_epoch * scenario_.epochs, resume);
   processes_.emplace(pid, std::move(process));
-  const Hello hello{scenario_.steps_per_epoch, parameters, buffer_bytes, "cpu", resume};
+  const Hello hello{scenario_.steps_per_epoch, gradient, buffers, "cpu", resume};
   send(pid, 0, JobInput(input::Joined{member, hello}));
 }
 
@@ -163,12 +154,12 @@ void Simulation::deliver(Process& process, Message message) {
             [&](Piece& piece) { carry_out(process, state.on_piece(std::move(piece))); },
             [&](act::GoOn& go) { carry_out(process, state.go_on(go.ticket)); },
             [&](AskEvaluate& ask) {
-              const auto sum = std::stoull(digest(process.numbers, process.buffers));
+              const auto sum = digest(*process.trainee);
               send(pid, 0, JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997}));
             },
             [&](AskHeld&) { carry_out(process, state.on_ask_held()); },
             [&](AskHash&) {
-              const std::string hash = digest(process.numbers, process.buffers);
+              const std::string hash = std::to_string(digest(*process.trainee));
               send(pid, 0, JobInput(input::Hashed{process.member, hash}));
             },
             [&](JobInput&) { trouble("a coordinator's message went to a member"); }},
@@ -188,14 +179,14 @@ void Simulation::carry_out(Process& process, MemberActs acts) {
                 if (Process* peer = at(a.to)) send(pid, peer->pid, std::move(a.piece));
               },
               [&](act::SendState& a) {
-                State state{a.generation, a.step, snapshot(process)};
+                State state{a.generation, a.step, Slice::own(process.trainee->save())};
                 if (Process* peer = at(a.to)) send(pid, peer->pid, std::move(state));
               },
-              [&](act::LoadState& a) { restore(process, a.bytes.bytes()); },
-              [&](act::Apply& a) { apply(process, a); },
+              [&](act::LoadState& a) { process.trainee->load(a.bytes.bytes()); },
+              [&](act::Apply& a) { process.trainee->apply(a.gradient, a.buffers); },
               [&](act::Save& a) {
-                const Slice state = snapshot(process);
-                if (auto ok = slots_.save(a.step, state.bytes()); !ok) trouble(ok.error().what);
+                if (auto ok = slots_.save(a.step, process.trainee->save()); !ok)
+                  trouble(ok.error().what);
               },
               [&](act::SayReady& a) {
                 input::Ready ready{process.member, a.generation, a.step, std::move(a.ranks)};
@@ -212,39 +203,8 @@ void Simulation::carry_out(Process& process, MemberActs acts) {
 }
 
 void Simulation::compute(Process& process, const act::RunRank& what) {
-  std::vector<float> gradient = awkward_floats(random_at(what.step, what.rank), parameters);
-  for (std::size_t i = 0; i < parameters; ++i) gradient[i] += 0.01F * process.numbers[i];
-  const RankReport report{what.rank, static_cast<double>(gradient[0]), what.rank};
-  std::optional<Slice> buffers;
-  if (what.rank == 0) {
-    std::vector<std::byte> next = process.buffers;
-    for (auto& byte : next) byte = static_cast<std::byte>(std::to_integer<int>(byte) * 3 + 1);
-    buffers = Slice::own(std::move(next));
-  }
-  carry_out(process, process.state->rank_done(report, gradient, std::move(buffers)));
-}
-
-void Simulation::apply(Process& process, const act::Apply& what) {
-  for (std::size_t i = 0; i < parameters; ++i) {
-    float& momentum = process.numbers[parameters + i];
-    momentum = 0.9F * momentum + what.gradient[i];
-    process.numbers[i] -= 0.05F * momentum;
-  }
-  const auto bytes = what.buffers.bytes();
-  process.buffers.assign(bytes.begin(), bytes.end());
-}
-
-Slice Simulation::snapshot(const Process& process) const {
-  const auto numbers = std::as_bytes(std::span(process.numbers));
-  std::vector<std::byte> out(numbers.begin(), numbers.end());
-  out.insert(out.end(), process.buffers.begin(), process.buffers.end());
-  return Slice::own(std::move(out));
-}
-
-void Simulation::restore(Process& process, std::span<const std::byte> bytes) {
-  std::memcpy(process.numbers.data(), bytes.data(), process.numbers.size() * sizeof(float));
-  const auto rest = bytes.subspan(process.numbers.size() * sizeof(float));
-  process.buffers.assign(rest.begin(), rest.end());
+  Trainee::Computed out = process.trainee->compute(what.rank, what.step);
+  carry_out(process, process.state->rank_done(out.report, out.gradient, std::move(out.buffers)));
 }
 
 }  // namespace troupe::easyscale::test

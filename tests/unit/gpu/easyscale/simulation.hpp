@@ -12,12 +12,37 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 namespace troupe::easyscale::test {
+
+/// What a simulated trainer trains.
+class Trainee {
+ public:
+  Trainee() = default;
+  Trainee(const Trainee&) = delete;
+  Trainee& operator=(const Trainee&) = delete;
+  virtual ~Trainee() = default;
+
+  struct Computed {
+    RankReport report;
+    std::vector<float> gradient;
+    std::optional<Slice> buffers;
+  };
+  [[nodiscard]] virtual std::size_t gradient_length() const = 0;
+  [[nodiscard]] virtual std::size_t buffer_bytes() const = 0;
+  virtual Computed compute(Rank rank, std::uint64_t step) = 0;
+  virtual void apply(const std::vector<float>& gradient, const Slice& buffers) = 0;
+  [[nodiscard]] virtual std::vector<std::byte> save() const = 0;
+  virtual void load(std::span<const std::byte> state) = 0;
+};
+
+/// A few numbers with gradients of very different magnitudes; each member makes up others at first.
+[[nodiscard]] std::unique_ptr<Trainee> make_fake_trainee(Member member);
 
 struct Scenario {
   std::uint32_t count = 3;
@@ -26,6 +51,7 @@ struct Scenario {
   std::uint64_t epochs = 2;
   unsigned seed = 1;
   std::vector<Fault> faults;
+  std::function<std::unique_ptr<Trainee>(Member)> trainee = make_fake_trainee;
   /// Whether the member that is about to do its n-th act (over all members) dies instead.
   std::function<bool(std::uint64_t act, std::mt19937& random)> kill;
 };
@@ -43,9 +69,9 @@ struct Finding {
   std::map<std::uint64_t, int> commits;  ///< how often each step was committed
 };
 
-/// A whole training job without network, clock, processes and torch: the real coordinator and
-/// member state machines, a small fake model, wires that keep the order of each pair of processes
-/// and nothing else, deaths at any point, restarts, and the real saved states in a memory file.
+/// A whole training job without network, clock and processes: the real coordinator and member state
+/// machines, any trainee, wires that keep the order of each pair of processes and nothing else,
+/// deaths at any point, restarts, and the real saved states in a memory file.
 class Simulation {
  public:
   explicit Simulation(Scenario scenario);
@@ -73,8 +99,7 @@ class Simulation {
     Pid pid = 0;
     Member member = 0;
     std::unique_ptr<MemberState> state;
-    std::vector<float> numbers;  // parameters, then momentum
-    std::vector<std::byte> buffers;
+    std::unique_ptr<Trainee> trainee;
   };
 
   void start(Member member);
@@ -86,10 +111,7 @@ class Simulation {
   void deliver(Process& process, Message message);
   void carry_out(Process& process, MemberActs acts);
   void compute(Process& process, const act::RunRank& what);
-  void apply(Process& process, const act::Apply& what);
   [[nodiscard]] Process* at(Member member);
-  [[nodiscard]] Slice snapshot(const Process& process) const;
-  void restore(Process& process, std::span<const std::byte> bytes);
   void trouble(const std::string& what);
 
   Scenario scenario_;

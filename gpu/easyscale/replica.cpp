@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// An EasyScaleThread (arXiv 2208.14228, section 3.1) without a context to swap: the generator is
+// seeded from (seed, step, rank), the data come from a pure sampler, and every rank starts from the
+// buffers that rank 0 left in the step before. So a rank's gradient is the same wherever it runs.
+#include "gpu/easyscale/replica.hpp"
+
+#include "gpu/easyscale/byte_stream.hpp"
+#include "gpu/easyscale/numerics.hpp"
+#include "gpu/easyscale/optimizer_state.hpp"
+#include "gpu/easyscale/sampler.hpp"
+#include "gpu/easyscale/train_program.hpp"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+
+#include <cmath>
+#include <utility>
+
+namespace troupe::easyscale {
+namespace {
+
+constexpr std::uint64_t state_magic = 0x5441545352544E54ULL;  // "TNTRSTAT"
+constexpr std::uint32_t state_version = 1;
+constexpr std::uint32_t evaluation_batch = 64;
+constexpr std::uint64_t model_tag = 3;  // beside the sampler's
+
+std::span<const std::byte> bytes_of(const at::Tensor& contiguous) {
+  return {static_cast<const std::byte*>(contiguous.data_ptr()), contiguous.nbytes()};
+}
+
+// Copies tensors one after the other into flat memory, whatever device they are on.
+void gather(const std::vector<at::Tensor>& tensors, std::byte* out) {
+  for (const at::Tensor& tensor : tensors) {
+    const at::Tensor flat = tensor.detach().to(at::kCPU).contiguous();
+    std::memcpy(out, flat.data_ptr(), flat.nbytes());
+    out += flat.nbytes();
+  }
+}
+
+void scatter(std::span<const std::byte> bytes, std::vector<at::Tensor>& tensors) {
+  const at::NoGradGuard no_grad;
+  for (at::Tensor& tensor : tensors) {
+    const at::Tensor flat = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
+    std::memcpy(flat.data_ptr(), bytes.data(), flat.nbytes());
+    bytes = bytes.subspan(flat.nbytes());
+    tensor.copy_(flat);
+  }
+}
+
+std::size_t total_bytes(const std::vector<at::Tensor>& tensors) {
+  std::size_t sum = 0;
+  for (const at::Tensor& tensor : tensors) sum += tensor.nbytes();
+  return sum;
+}
+
+}  // namespace
+
+struct Replica::Impl {
+  std::shared_ptr<const TrainProgram> program;
+  ReplicaOptions options;
+  at::Device device = at::kCPU;
+  std::shared_ptr<const Dataset> train;
+  std::shared_ptr<const Dataset> test;
+  std::optional<Sampler> sampler;
+  std::shared_ptr<torch::nn::Module> model;
+  std::unique_ptr<torch::optim::Optimizer> optimizer;
+  std::vector<at::Tensor> parameters;
+  std::vector<at::Tensor> buffers;
+  std::size_t buffer_bytes = 0;
+  std::vector<std::byte> published;  // the buffers at the start of the step
+  std::vector<float> gradient;       // of the last rank that ran
+  std::uint64_t step = 0;
+
+  // Torch's state that other replicas of this process may have changed.
+  [[nodiscard]] std::unique_lock<std::mutex> lease() const {
+    std::unique_lock lock(*options.lease);
+    pin_numerics();
+    return lock;
+  }
+
+  Result<void> open_data();
+  Result<void> build();
+  Result<void> check_parameters() const;
+  [[nodiscard]] Result<Batch> batch(const Dataset& from,
+                                    const std::vector<std::uint32_t>& indices) const;
+};
+
+Result<void> Replica::Impl::open_data() {
+  for (const Split split : {Split::train, Split::test}) {
+    auto opened = program->dataset(split, options.data);
+    if (!opened) return Failure(opened.error());
+    (split == Split::train ? train : test) = std::move(*opened);
+  }
+  auto made = Sampler::make(options.seed, train->size(), options.ranks, options.batch);
+  if (!made) return Failure(made.error());
+  sampler = std::move(*made);
+  return {};
+}
+
+Result<void> Replica::Impl::build() {
+  at::manual_seed(random_at(options.seed, model_tag));
+  model = program->model();
+  model->to(device);
+  parameters = model->parameters();
+  buffers = model->buffers();
+  if (auto ok = check_parameters(); !ok) return ok;
+  optimizer = program->optimizer(parameters);
+  if (auto ok = check_optimizer(*optimizer); !ok) return ok;
+  buffer_bytes = total_bytes(buffers);
+  published.resize(buffer_bytes);
+  gather(buffers, published.data());
+  gradient.resize(total_bytes(parameters) / sizeof(float));
+  return {};
+}
+
+Result<void> Replica::Impl::check_parameters() const {
+  for (const auto& item : model->named_parameters()) {
+    if (item.value().scalar_type() == at::kFloat) continue;
+    return fail(ErrorCode::invalid_argument, "parameter " + item.key() + " is " +
+                                                 c10::toString(item.value().scalar_type()) +
+                                                 "; elastic training handles Float (float32) only");
+  }
+  if (parameters.empty()) return fail(ErrorCode::invalid_argument, "the model has no parameters");
+  return {};
+}
+
+Result<Batch> Replica::Impl::batch(const Dataset& from,
+                                   const std::vector<std::uint32_t>& indices) const {
+  auto got = from.batch(indices);
+  if (!got) return got;
+  return Batch{got->inputs.to(device), got->targets.to(device)};
+}
+
+Result<Replica> Replica::make(std::shared_ptr<const TrainProgram> program, ReplicaOptions options) {
+  auto impl = std::make_unique<Impl>();
+  impl->device = at::Device(options.device);
+  impl->program = std::move(program);
+  impl->options = std::move(options);
+  const auto lease = impl->lease();
+  if (auto ok = impl->open_data(); !ok) return Failure(ok.error());
+  if (auto ok = impl->build(); !ok) return Failure(ok.error());
+  return Replica(std::move(impl));
+}
+
+Replica::Replica(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Replica::Replica(Replica&&) noexcept = default;
+Replica& Replica::operator=(Replica&&) noexcept = default;
+Replica::~Replica() = default;
+
+std::uint64_t Replica::steps_per_epoch() const { return impl_->sampler->steps_per_epoch(); }
+std::uint64_t Replica::steps() const { return steps_per_epoch() * impl_->options.epochs; }
+std::size_t Replica::gradient_length() const { return impl_->gradient.size(); }
+std::size_t Replica::buffer_bytes() const { return impl_->buffer_bytes; }
+std::uint64_t Replica::step() const { return impl_->step; }
+
+Result<Replica::RankResult> Replica::run_rank(Rank rank) {
+  Impl& it = *impl_;
+  const auto lease = it.lease();
+  scatter(it.published, it.buffers);
+  auto batch = it.batch(*it.train, it.sampler->batch(it.step, rank));
+  if (!batch) return Failure(batch.error());
+  at::manual_seed(rank_seed(it.options.seed, it.step, rank));
+  it.model->train();
+  for (at::Tensor& parameter : it.parameters) parameter.mutable_grad() = at::Tensor();
+  const Forward result = it.program->forward(*it.model, *batch);
+  const double loss = result.loss.item<double>();
+  if (!std::isfinite(loss)) {
+    return fail(ErrorCode::invalid_argument, "the loss of virtual rank " + std::to_string(rank) +
+                                                 " in step " + std::to_string(it.step) + " is " +
+                                                 std::to_string(loss) +
+                                                 ": lower the learning rate or look at the data");
+  }
+  result.loss.backward();
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : it.parameters) {
+    gradients.push_back(parameter.grad().defined() ? parameter.grad()
+                                                   : at::zeros_like(parameter.detach()));
+  }
+  gather(gradients, reinterpret_cast<std::byte*>(it.gradient.data()));
+  RankResult out{{rank, loss, static_cast<std::uint32_t>(result.correct)}, it.gradient, {}};
+  if (rank == 0) {
+    std::vector<std::byte> left(it.buffer_bytes);
+    gather(it.buffers, left.data());
+    out.buffers = Slice::own(std::move(left));
+  }
+  return out;
+}
+
+Result<void> Replica::apply(std::span<const float> gradient, std::span<const std::byte> buffers) {
+  Impl& it = *impl_;
+  if (gradient.size() != it.gradient.size() || buffers.size() != it.buffer_bytes) {
+    return fail(ErrorCode::internal, "a gradient or buffers of another model");
+  }
+  const auto lease = it.lease();
+  for (at::Tensor& parameter : it.parameters) {
+    const at::Tensor flat = at::empty(parameter.sizes(), at::TensorOptions(at::kFloat));
+    std::memcpy(flat.data_ptr(), gradient.data(), flat.nbytes());
+    gradient = gradient.subspan(static_cast<std::size_t>(flat.numel()));
+    parameter.mutable_grad() = flat.to(it.device);
+  }
+  it.program->schedule(*it.optimizer, it.step, steps());
+  it.optimizer->step();
+  it.published.assign(buffers.begin(), buffers.end());
+  ++it.step;
+  return {};
+}
+
+Result<Replica::Accuracy> Replica::evaluate() {
+  Impl& it = *impl_;
+  const auto lease = it.lease();
+  const at::NoGradGuard no_grad;
+  scatter(it.published, it.buffers);
+  it.model->eval();
+  Accuracy out;
+  const auto size = static_cast<std::uint32_t>(it.test->size());
+  for (std::uint32_t first = 0; first < size; first += evaluation_batch) {
+    std::vector<std::uint32_t> indices;
+    for (std::uint32_t i = first; i < std::min(first + evaluation_batch, size); ++i) {
+      indices.push_back(i);
+    }
+    auto batch = it.batch(*it.test, indices);
+    if (!batch) return Failure(batch.error());
+    out.correct += static_cast<std::uint64_t>(it.program->forward(*it.model, *batch).correct);
+    out.samples += indices.size();
+  }
+  return out;
+}
+
+std::vector<std::byte> Replica::save() const {
+  const Impl& it = *impl_;
+  const auto lease = it.lease();
+  ByteWriter out;
+  const std::size_t parameter_bytes = it.gradient.size() * sizeof(float);
+  out.reserve(5 * parameter_bytes + it.buffer_bytes + 4096);
+  out.put(state_magic);
+  out.put(state_version);
+  out.put(it.step);
+  out.put<std::uint64_t>(parameter_bytes);
+  out.put<std::uint64_t>(it.buffer_bytes);
+  for (const at::Tensor& parameter : it.parameters) {
+    out.put_bytes(bytes_of(parameter.detach().to(at::kCPU).contiguous()));
+  }
+  out.put_bytes(it.published);
+  write_optimizer(*it.optimizer, out);
+  return out.take();
+}
+
+Result<void> Replica::load(std::span<const std::byte> state) {
+  Impl& it = *impl_;
+  const auto lease = it.lease();
+  ByteReader in(state);
+  if (in.get<std::uint64_t>() != state_magic) {
+    return fail(ErrorCode::corrupt, "these bytes are no saved training state");
+  }
+  if (const auto version = in.get<std::uint32_t>(); version != state_version) {
+    return fail(ErrorCode::version_mismatch,
+                "a saved training state of version " + std::to_string(version.value_or(0)) +
+                    "; this program reads version " + std::to_string(state_version));
+  }
+  const auto step = in.get<std::uint64_t>();
+  const std::size_t parameter_bytes = it.gradient.size() * sizeof(float);
+  if (!step || in.get<std::uint64_t>() != parameter_bytes ||
+      in.get<std::uint64_t>() != it.buffer_bytes) {
+    return fail(ErrorCode::corrupt, "the saved training state is of another model");
+  }
+  const auto parameters = in.get_bytes(parameter_bytes);
+  const auto buffers = in.get_bytes(it.buffer_bytes);
+  if (!parameters || !buffers) {
+    return fail(ErrorCode::corrupt, "the saved training state is cut short");
+  }
+  if (auto ok = read_optimizer(*it.optimizer, in); !ok) return ok;
+  scatter(*parameters, it.parameters);
+  it.published.assign(buffers->begin(), buffers->end());
+  it.step = *step;
+  return {};
+}
+
+}  // namespace troupe::easyscale

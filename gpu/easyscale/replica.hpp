@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gpu/easyscale/job_state.hpp"
+#include "gpu/easyscale/vrank_tree.hpp"
+#include "messages/result.hpp"
+#include "messages/slice.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace troupe {
+class TrainProgram;
+}
+
+namespace troupe::easyscale {
+
+struct ReplicaOptions {
+  std::uint64_t seed = 1;
+  Rank ranks = 1;
+  std::uint32_t batch = 1;  ///< samples per rank and step
+  std::uint64_t epochs = 1;
+  std::string data;  ///< of the program; empty: where it is by default
+  std::string device = "cpu";
+  /// Shared by all replicas of a process: torch's generators and thread numbers are process-wide.
+  std::shared_ptr<std::mutex> lease = std::make_shared<std::mutex>();
+};
+
+/// One trainer's copy of the model and its optimizer, on which it runs its virtual ranks in turn.
+/// The parameters change in `apply` and `load` only. Owned by one trainer and called from its
+/// thread; throws what torch and the program throw. Its header needs no torch.
+class Replica {
+ public:
+  /// Makes a fresh model from the seed; refuses what cannot be trained bit by bit the same.
+  static Result<Replica> make(std::shared_ptr<const TrainProgram> program, ReplicaOptions options);
+
+  Replica(Replica&&) noexcept;
+  Replica& operator=(Replica&&) noexcept;
+  ~Replica();
+
+  [[nodiscard]] std::uint64_t steps_per_epoch() const;
+  [[nodiscard]] std::uint64_t steps() const;
+  [[nodiscard]] std::size_t gradient_length() const;
+  [[nodiscard]] std::size_t buffer_bytes() const;
+  /// How many optimizer steps made this state.
+  [[nodiscard]] std::uint64_t step() const;
+
+  struct RankResult {
+    RankReport report;
+    std::span<const float> gradient;  ///< valid until the next call
+    std::optional<Slice> buffers;     ///< from rank 0
+  };
+  /// One rank's forward and backward pass in the current step: a function of the state, the seed,
+  /// the step and the rank alone.
+  Result<RankResult> run_rank(Rank rank);
+
+  /// The optimizer step with the reduced gradient, and the model's buffers as rank 0 left them.
+  Result<void> apply(std::span<const float> gradient, std::span<const std::byte> buffers);
+
+  struct Accuracy {
+    std::uint64_t correct = 0;
+    std::uint64_t samples = 0;
+  };
+  Result<Accuracy> evaluate();
+
+  /// Parameters, buffers, optimizer slots and step as one block of bytes, always of one size once
+  /// the first step is done. Equal states give equal bytes.
+  [[nodiscard]] std::vector<std::byte> save() const;
+  /// Takes a saved state over; bytes of another model, version or size are refused and change
+  /// nothing.
+  Result<void> load(std::span<const std::byte> state);
+
+ private:
+  struct Impl;
+  explicit Replica(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troupe::easyscale

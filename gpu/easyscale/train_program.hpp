@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/result.hpp"
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace torch {
+namespace nn {
+class Module;
+}
+namespace optim {
+class Optimizer;
+}
+}  // namespace torch
+
+namespace troupe {
+
+/// Some samples, stacked along the first dimension.
+struct Batch {
+  at::Tensor inputs;
+  at::Tensor targets;
+};
+
+/// Samples that can be had by index, in any order and any number of times, always the same.
+class Dataset {
+ public:
+  Dataset() = default;
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+  virtual ~Dataset() = default;
+
+  [[nodiscard]] virtual std::size_t size() const = 0;
+  [[nodiscard]] virtual Result<Batch> batch(std::span<const std::uint32_t> indices) const = 0;
+};
+
+enum class Split : std::uint8_t { train, test };
+
+/// What a forward pass gives: a scalar loss to call backward on, the mean over the batch, and how
+/// many samples the model got right.
+struct Forward {
+  at::Tensor loss;
+  std::int64_t correct = 0;
+};
+
+/// How a user brings a model: the four things that a training job needs to know about it. One
+/// object serves all trainers of a process, one call at a time. Randomness comes from torch's
+/// default generator only, which is seeded before each call; parameters are float32.
+class TrainProgram {
+ public:
+  TrainProgram() = default;
+  TrainProgram(const TrainProgram&) = delete;
+  TrainProgram& operator=(const TrainProgram&) = delete;
+  virtual ~TrainProgram() = default;
+
+  [[nodiscard]] virtual std::shared_ptr<torch::nn::Module> model() const = 0;
+  /// `path` is the `data` key of the graph; empty: where the program's own data usually is.
+  [[nodiscard]] virtual Result<std::shared_ptr<const Dataset>> dataset(
+      Split split, const std::string& path) const = 0;
+  /// SGD, Adam or AdamW over the model's parameters, all in one group.
+  [[nodiscard]] virtual std::unique_ptr<torch::optim::Optimizer> optimizer(
+      std::vector<at::Tensor> parameters) const = 0;
+  /// Sets what changes from step to step, such as the learning rate, before step `step` of `steps`.
+  virtual void schedule(torch::optim::Optimizer& /*optimizer*/, std::uint64_t /*step*/,
+                        std::uint64_t /*steps*/) const {}
+  /// `model` is what `model()` made, in training or evaluation mode.
+  [[nodiscard]] virtual Forward forward(torch::nn::Module& model, const Batch& batch) const = 0;
+};
+
+}  // namespace troupe

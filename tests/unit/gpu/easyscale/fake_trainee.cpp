@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/easyscale/sampler.hpp"
+#include "tests/unit/gpu/easyscale/floats.hpp"
+#include "tests/unit/gpu/easyscale/simulation.hpp"
+
+#include <cstring>
+
+namespace troupe::easyscale::test {
+namespace {
+
+constexpr std::size_t parameters = 11;
+constexpr std::size_t bytes_of_buffers = 8;
+
+class FakeTrainee : public Trainee {
+ public:
+  explicit FakeTrainee(Member member)
+      : numbers_(awkward_floats(member, 2 * parameters)), buffers_(bytes_of_buffers) {}
+
+  [[nodiscard]] std::size_t gradient_length() const override { return parameters; }
+  [[nodiscard]] std::size_t buffer_bytes() const override { return bytes_of_buffers; }
+
+  Computed compute(Rank rank, std::uint64_t step) override {
+    Computed out{{}, awkward_floats(random_at(step, rank), parameters), {}};
+    for (std::size_t i = 0; i < parameters; ++i) out.gradient[i] += 0.01F * numbers_[i];
+    out.report = {rank, static_cast<double>(out.gradient[0]), rank};
+    if (rank == 0) {
+      std::vector<std::byte> next = buffers_;
+      for (auto& byte : next) byte = static_cast<std::byte>(std::to_integer<int>(byte) * 3 + 1);
+      out.buffers = Slice::own(std::move(next));
+    }
+    return out;
+  }
+
+  void apply(const std::vector<float>& gradient, const Slice& buffers) override {
+    for (std::size_t i = 0; i < parameters; ++i) {
+      float& momentum = numbers_[parameters + i];
+      momentum = 0.9F * momentum + gradient[i];
+      numbers_[i] -= 0.05F * momentum;
+    }
+    buffers_.assign(buffers.bytes().begin(), buffers.bytes().end());
+  }
+
+  [[nodiscard]] std::vector<std::byte> save() const override {
+    const auto numbers = std::as_bytes(std::span(numbers_));
+    std::vector<std::byte> out(numbers.begin(), numbers.end());
+    out.insert(out.end(), buffers_.begin(), buffers_.end());
+    return out;
+  }
+
+  void load(std::span<const std::byte> state) override {
+    const auto numbers = std::as_writable_bytes(std::span(numbers_));
+    std::memcpy(numbers.data(), state.data(), numbers.size());
+    const auto rest = state.subspan(numbers.size());
+    buffers_.assign(rest.begin(), rest.end());
+  }
+
+ private:
+  std::vector<float> numbers_;  // parameters, then momentum
+  std::vector<std::byte> buffers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainee> make_fake_trainee(Member member) {
+  return std::make_unique<FakeTrainee>(member);
+}
+
+}  // namespace troupe::easyscale::test
