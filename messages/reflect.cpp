@@ -85,10 +85,9 @@ std::string default_text(capnp::DynamicStruct::Reader empty, capnp::StructSchema
     return text.size() == 0 ? std::string() : "\"" + std::string(text.cStr()) + "\"";
   }
   if (type.isEnum()) {
-    KJ_IF_MAYBE (word, value.as<capnp::DynamicEnum>().getEnumerant()) {
-      return "\"" + to_snake(word->getProto().getName().cStr()) + "\"";
-    }
-    return {};
+    const auto raw = value.as<capnp::DynamicEnum>().getRaw();
+    const auto words = words_of(type.asEnum());
+    return raw < words.size() ? "\"" + words[raw] + "\"" : std::string();
   }
   return kj::str(value).cStr();
 }

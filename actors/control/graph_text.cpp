@@ -75,10 +75,10 @@ std::string value_text(const DynamicValue::Reader& value) {
       return quote({text.cStr(), text.size()});
     }
     case DynamicValue::ENUM: {
-      KJ_IF_MAYBE (word, value.as<capnp::DynamicEnum>().getEnumerant()) {
-        return quote(to_snake(word->getProto().getName().cStr()));
-      }
-      return std::to_string(value.as<capnp::DynamicEnum>().getRaw());
+      const auto word = value.as<capnp::DynamicEnum>();
+      const auto words = words_of(word.getSchema());
+      return word.getRaw() < words.size() ? quote(words[word.getRaw()])
+                                          : std::to_string(word.getRaw());
     }
     case DynamicValue::FLOAT:
       return real_text(value);

@@ -60,6 +60,22 @@ class SpawnSettings {
   posix_spawnattr_t attributes;
 };
 
+/// Descriptors become 3, 4, ... by way of high numbers, since one of them may be in another's
+/// place.
+void hand_down(const std::vector<int>& descriptors, posix_spawn_file_actions_t* actions) {
+  constexpr int first = 3;
+  constexpr int parking = 900;
+  const int count = static_cast<int>(descriptors.size());
+  for (int i = 0; i < count; ++i) {
+    posix_spawn_file_actions_adddup2(actions, descriptors[static_cast<std::size_t>(i)],
+                                     parking + i);
+  }
+  for (int i = 0; i < count; ++i) {
+    posix_spawn_file_actions_adddup2(actions, parking + i, first + i);
+  }
+  posix_spawn_file_actions_addclosefrom_np(actions, first + count);
+}
+
 std::vector<std::string> environment_of(const ProcessSpec& spec) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -130,9 +146,7 @@ Result<std::unique_ptr<Process>> Launcher::start(
   const auto log = spec.log.empty() ? std::string("/dev/null") : spec.log.string();
   posix_spawn_file_actions_addopen(actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   posix_spawn_file_actions_adddup2(actions, 1, 2);
-  for (const auto& [ours, theirs] : spec.descriptors) {
-    posix_spawn_file_actions_adddup2(actions, ours, theirs);
-  }
+  hand_down(spec.descriptors, actions);
   std::vector<std::string> arguments = spec.arguments;
   arguments.insert(arguments.begin(), spec.binary);
   auto environment = environment_of(spec);

@@ -18,13 +18,13 @@
 
 namespace troupe {
 
-/// What to start. Descriptors are inherited under fixed numbers; everything else is closed.
+/// What to start. The descriptors are inherited as 3, 4, ...; everything else is closed.
 struct ProcessSpec {
   std::string binary;  ///< a path
   std::vector<std::string> arguments;
   std::vector<std::pair<std::string, std::string>> environment;  ///< beside this process's own
-  std::vector<std::pair<int, int>> descriptors;                  ///< ours -> theirs
-  std::filesystem::path log;                                     ///< its stdout and stderr
+  std::vector<int> descriptors;
+  std::filesystem::path log;  ///< its stdout and stderr
 };
 
 /// A started process. Destroying the handle kills it (SIGKILL) and waits until it is gone.

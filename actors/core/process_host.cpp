@@ -173,19 +173,13 @@ Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const st
   if (!secret) return Failure(secret.error());
   ProcessSpec spec;
   spec.binary = actor.binary;
-  spec.arguments = {"node",
-                    "--name",
-                    name,
-                    "--join",
-                    to_string(node_.self().control),
-                    "--secret-fd",
-                    std::to_string(inherited_secret_fd),
-                    "--launched"};
+  spec.arguments = {"node",        "--name", name,        "--join", to_string(node_.self().control),
+                    "--secret-fd", "3",      "--launched"};
   spec.environment = actor.environment;
-  spec.descriptors = {{secret->get(), inherited_secret_fd}};
+  spec.descriptors = {secret->get()};
   if (actor.state_fd >= 0) {
-    spec.descriptors.emplace_back(actor.state_fd, inherited_state_fd);
-    spec.environment.emplace_back("TROUPE_STATE_FD", std::to_string(inherited_state_fd));
+    spec.descriptors.push_back(actor.state_fd);
+    spec.environment.emplace_back("TROUPE_STATE_FD", "4");
   }
   spec.log = actor.log;
   caf::anon_send(greeter_, Expected{name, actor.spawn, actor.log, std::move(report)});

@@ -21,13 +21,9 @@ struct HostedActor {
   std::string binary;         ///< the program to start; it becomes a node and joins this one
   Msg<msg::Spawn> spawn;      ///< what its node is asked to make
   std::filesystem::path log;  ///< its stdout and stderr
-  int state_fd = -1;          ///< handed down as descriptor 201 and TROUPE_STATE_FD
+  int state_fd = -1;          ///< handed down, its number in TROUPE_STATE_FD
   std::vector<std::pair<std::string, std::string>> environment;
 };
-
-/// Descriptors that a launched program finds open.
-constexpr int inherited_secret_fd = 200;
-constexpr int inherited_state_fd = 201;
 
 /// Starts programs as nodes of their own, waits for them to join, and has them make one actor each.
 /// Lives as long as the node; its starters keep it alive.

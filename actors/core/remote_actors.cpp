@@ -23,6 +23,10 @@ constexpr std::size_t max_waiting_frames = 65536;  // for a node that is being c
 
 caf::error link_lost(const Error& why) { return to_caf({ErrorCode::unavailable, why.what}); }
 
+caf::error node_gone(const NodeId& node) {
+  return link_lost({ErrorCode::unavailable, "node " + to_string(node) + " is gone"});
+}
+
 void bounce(const caf::mailbox_element& element, const caf::error& why) {
   if (element.mid.is_request()) caf::detail::sync_request_bouncer{why}(element);
 }
@@ -81,11 +85,7 @@ caf::actor RemoteActors::resolve(const ActorRef& ref) {
     }
   }
   auto handle = proxy(ref.node, ref.actor);
-  if (gone) {
-    static_cast<RemoteProxy*>(handle->get())
-        ->kill_proxy(nullptr, link_lost({ErrorCode::unavailable,
-                                         "node " + to_string(ref.node) + " is gone"}));
-  }
+  if (gone) static_cast<RemoteProxy*>(handle->get())->kill_proxy(nullptr, node_gone(ref.node));
   return caf::actor_cast<caf::actor>(handle);
 }
 
@@ -141,11 +141,14 @@ caf::strong_actor_ptr RemoteActors::proxy(const NodeId& node, ActorNumber actor)
   return made;
 }
 
-void RemoteActors::monitor(const NodeId& node, caf::abstract_actor& proxy) {
+void RemoteActors::monitor(const NodeId& node, RemoteProxy& proxy) {
+  bool gone = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!gone_.contains(node)) watched_[{node, proxy.id()}] = caf::strong_actor_ptr(proxy.ctrl());
+    gone = gone_.contains(node) || transport_ == nullptr;
+    if (!gone) watched_[{node, proxy.id()}] = caf::strong_actor_ptr(proxy.ctrl());
   }
+  if (gone) return proxy.kill_proxy(nullptr, node_gone(node));
   Frame frame;
   frame.header.kind = FrameKind::monitor;
   frame.header.target = proxy.id();

@@ -16,6 +16,8 @@
 
 namespace troupe {
 
+class RemoteProxy;
+
 /// What watchers of the network are told, as local messages.
 struct PeerUp {
   using actor_message = void;
@@ -58,7 +60,7 @@ class RemoteActors final : public TransportHandler {
   void forward(const NodeId& node, caf::abstract_actor& proxy, caf::mailbox_element& element);
 
   /// Somebody here wants to know when that actor ends: its proxy lives until then.
-  void monitor(const NodeId& node, caf::abstract_actor& proxy);
+  void monitor(const NodeId& node, RemoteProxy& proxy);
 
   void on_peer_up(const PeerInfo& peer) override;
   void on_peer_down(const NodeId& peer, const Error& why) override;

@@ -21,8 +21,8 @@ class RemoteProxy final : public caf::actor_proxy {
     remote_.forward(remote_node_, *this, *element);
   }
   void attach(caf::attachable_ptr observer) override {
-    if (!getf(is_terminated_flag) && !watched_.exchange(true)) remote_.monitor(remote_node_, *this);
     caf::actor_proxy::attach(std::move(observer));
+    if (!watched_.exchange(true)) remote_.monitor(remote_node_, *this);
   }
   void kill_proxy(caf::execution_unit* host, caf::error reason) override {
     cleanup(std::move(reason), host);

@@ -4,7 +4,7 @@
 #include "apps/troupe/command_line.hpp"
 
 #include "apps/troupe/address.hpp"
-#include "apps/troupe/graph_help.hpp"
+#include "apps/troupe/graph/graph_help.hpp"
 #include "messages/reflect.hpp"
 #include "messages/version.hpp"
 

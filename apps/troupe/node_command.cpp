@@ -9,8 +9,8 @@
 #include "actors/net/control_connection.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
-#include "apps/troupe/secrets.hpp"
-#include "apps/troupe/signals.hpp"
+#include "apps/troupe/host/secrets.hpp"
+#include "apps/troupe/host/signals.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/scoped_actor.hpp>

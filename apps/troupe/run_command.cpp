@@ -10,11 +10,11 @@
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/programs.hpp"
+#include "apps/troupe/host/progress.hpp"
+#include "apps/troupe/host/run_directory.hpp"
+#include "apps/troupe/host/signals.hpp"
 #include "apps/troupe/json.hpp"
-#include "apps/troupe/programs.hpp"
-#include "apps/troupe/progress.hpp"
-#include "apps/troupe/run_directory.hpp"
-#include "apps/troupe/signals.hpp"
 
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
@@ -69,12 +69,20 @@ std::optional<std::string> other_host(msg::AppGraph::Reader graph, const ActorKi
   return std::nullopt;
 }
 
+/// The one way to stdout. Libraries that print to it (UCX warns there) find stderr in its place.
+std::FILE* take_stdout() {
+  std::FILE* data = ::fdopen(::dup(STDOUT_FILENO), "w");
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  return data;
+}
+
 /// Shows a run: lines for people on stderr, JSON or a result on stdout, everything in events.jsonl.
 class Reporter {
  public:
-  Reporter(std::string job, const RunOptions& options, const std::filesystem::path& run_dir)
+  Reporter(std::string job, bool json, std::FILE* data, const std::filesystem::path& run_dir)
       : job_(std::move(job)),
-        json_(options.json),
+        json_(json),
+        data_(data),
         progress_(job_, ::isatty(STDERR_FILENO) != 0, start_),
         file_(run_dir / "events.jsonl") {}
 
@@ -87,21 +95,22 @@ class Reporter {
     const auto text = to_text(event);
     file_ << text << "\n" << std::flush;
     if (json_) {
-      std::printf("%s\n", text.c_str());
+      std::fprintf(data_, "%s\n", text.c_str());
     } else if (const auto words = progress_.on_event(event, now); !words.empty()) {
       std::fputs(words.c_str(), stderr);
     }
     if (!json_ && event.name == "done") {
-      std::printf("%s: test accuracy %.2f %%, parameters %s\n", job_.c_str(),
-                  100 * number_field(event, "test_accuracy").value_or(0),
-                  text_field(event, "params_sha256").c_str());
+      std::fprintf(data_, "%s: test accuracy %.2f %%, parameters %s\n", job_.c_str(),
+                   100 * number_field(event, "test_accuracy").value_or(0),
+                   text_field(event, "params_sha256").c_str());
     }
-    std::fflush(stdout);
+    std::fflush(data_);
   }
 
  private:
   std::string job_;
   bool json_;
+  std::FILE* data_;
   Clock::time_point start_ = Clock::now();
   Progress progress_;
   std::ofstream file_;
@@ -132,6 +141,7 @@ Outcome follow(Inbox<News>& inbox, const Signals& signals, const caf::actor& app
 int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph::Reader graph,
               const std::filesystem::path& run_dir) {
   const Signals signals;
+  Reporter reporter(graph.getApp().getName(), options.json, take_stdout(), run_dir);
   UcxWorker::set_environment(true);
   Inbox<News> inbox;
   LoopbackHub hub;
@@ -149,7 +159,6 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   if (!options.in_process) application.host = ProcessHost::make(**node, secret);
   application.find_program = find_program;
   application.ended = [&](Result<void> result) { inbox.put({{}, std::move(result)}); };
-  Reporter reporter(graph.getApp().getName(), options, run_dir);
   auto started = start_application(**node, graph, std::move(application));
   if (!started) return complain(started.error());
 

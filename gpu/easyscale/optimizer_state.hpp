@@ -16,8 +16,8 @@ Result<void> check_optimizer(const torch::optim::Optimizer& optimizer);
 /// Writes one record per parameter: its step count and its slots (momentum, moments).
 void write_optimizer(const torch::optim::Optimizer& optimizer, ByteWriter& out);
 
-/// Replaces the optimizer's state by the records, which are all that is left in `in`; the optimizer is
-/// of the kind and over the parameters that they were written from, or else this is an Error and
+/// Replaces the optimizer's state by the records, which are all that is left in `in`; the optimizer
+/// is of the kind and over the parameters that they were written from, or else this is an Error and
 /// nothing changes.
 Result<void> read_optimizer(torch::optim::Optimizer& optimizer, ByteReader& in);
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/control/graph_load.hpp"
 
-#include "graph_fixture.hpp"
+#include "tests/unit/actors/control/graph_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <random>
 
 using namespace troupe;
 using test::digits;
@@ -125,6 +127,31 @@ BOOST_AUTO_TEST_CASE(control_characters_of_a_hostile_graph_do_not_reach_the_term
   const auto errors = errors_in("[app]\nname = \"a\"\n\"x\\u001b[2Jy\\n\" = 1\n");
   BOOST_TEST(errors.find("unknown key 'x?[2Jy?'") != std::string::npos);
   BOOST_TEST(errors.find('\x1b') == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(whatever_the_bytes_are_the_answer_is_a_graph_or_errors_with_a_place) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    std::mt19937 random(seed);
+    auto text = digits;
+    for (auto edits = 1 + random() % 6; edits > 0; --edits) {
+      const auto at = random() % text.size();
+      const auto length = random() % 12;
+      switch (random() % 3) {
+        case 0:
+          text.erase(at, length);
+          break;
+        case 1:
+          text.insert(at, text.substr(random() % text.size(), length));
+          break;
+        default:
+          text[at] = static_cast<char>(random() % 256);
+      }
+      if (text.empty()) text = "=";
+    }
+    const auto errors = errors_in(text);
+    BOOST_TEST((errors.empty() || errors.rfind("g.toml:", 0) == 0),
+               "seed " << seed << ": " << errors);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(files_that_are_no_graphs_are_named) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/control/graph_set.hpp"
 
-#include "graph_fixture.hpp"
+#include "tests/unit/actors/control/graph_fixture.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -39,10 +39,9 @@ bool has(const std::string& text, const std::string& part) {
 BOOST_AUTO_TEST_SUITE(command_line)
 
 BOOST_AUTO_TEST_CASE(run_takes_all_its_options_on_either_side_of_the_graph) {
-  const auto run = options_of<RunOptions>({"run", "--set", "app.seed=1", "g.toml", "--set",
-                                           "trainers.args.data=-x", "--kill-one-at", "40",
-                                           "--kill-one-at", "50:exchange:2", "--in-process", "-o",
-                                           "json", "10.0.0.1:7070", "--secret-file", "s"});
+  const auto run = options_of<RunOptions>(
+      {"run", "--set", "app.seed=1", "g.toml", "--set", "trainers.args.data=-x", "--kill-one-at",
+       "40", "--kill-one-at", "50:exchange:2", "--in-process", "-o", "json"});
   BOOST_TEST(run.graph == "g.toml");
   BOOST_TEST((run.sets == std::vector<std::string>{"app.seed=1", "trainers.args.data=-x"}));
   BOOST_TEST((run.kill_one_at == std::vector<std::string>{"40", "50:exchange:2"}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/troupe/run_directory.hpp"
+#include "apps/troupe/host/run_directory.hpp"
 
 #include <fmt/chrono.h>
 #include <sys/stat.h>

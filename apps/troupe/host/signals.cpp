@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/troupe/signals.hpp"
+#include "apps/troupe/host/signals.hpp"
 
 #include "actors/base/assert.hpp"
 

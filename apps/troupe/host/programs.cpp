@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/troupe/programs.hpp"
+#include "apps/troupe/host/programs.hpp"
 
 #include <unistd.h>
 

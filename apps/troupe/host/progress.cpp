@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/troupe/progress.hpp"
+#include "apps/troupe/host/progress.hpp"
 
 #include <fmt/format.h>
 

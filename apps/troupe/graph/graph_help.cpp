@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/troupe/graph_help.hpp"
+#include "apps/troupe/graph/graph_help.hpp"
 
 #include "apps/troupe/table.hpp"
 #include "messages/app_graph.capnp.h"

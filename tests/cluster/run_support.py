@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts real jobs for the tests of this folder, and looks after what they leave behind."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+BIN = pathlib.Path(os.environ.get("TROUPE_BIN", "build/release/bin")).resolve()
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+GRAPH = REPOSITORY / "apps/examples/digits.toml"
+LONG = os.environ.get("TROUPE_LONG") == "1"
+
+
+class Home:
+    """A TROUPE_HOME of its own; every process of a run has it in its environment."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="troupe-test-")
+        self.env = dict(os.environ, TROUPE_HOME=self.folder.name)
+
+    def processes(self):
+        """The ids of all living processes that run in this home."""
+        mark = f"TROUPE_HOME={self.folder.name}".encode()
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue  # it has just ended
+        return found
+
+    def trainers(self):
+        """Process ids of the engine processes."""
+        found = []
+        for pid in self.processes():
+            try:
+                words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"--launched" in words:
+                found.append(pid)
+        return found
+
+    def run_folder(self):
+        """The folder of the only run."""
+        (folder,) = pathlib.Path(self.folder.name, "digits").iterdir()
+        return folder
+
+    def start(self, *words, program="troupe"):
+        return subprocess.Popen([str(BIN / program), *words], env=self.env, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, start_new_session=True)
+
+    def close(self):
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.folder.cleanup()
+
+
+def wait_until(condition, limit=30.0):
+    """True as soon as the condition holds; False when it has not in time."""
+    until = time.monotonic() + limit
+    while time.monotonic() < until:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def train(home, *words, limit=120):
+    """Runs the digits job to its end; gives exit status, events, stderr."""
+    job = home.start("run", str(GRAPH), "-o", "json", *words)
+    try:
+        out, err = job.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        out, err = job.communicate()
+        raise AssertionError(f"hung: {words}\n{out[-2000:]}\n{err[-2000:]}") from None
+    return job.returncode, [json.loads(line) for line in out.splitlines()], err
+
+
+def settings(trainers, epochs, *more):
+    return ("--set", f"trainers.count={trainers}", "--set", f"trainers.args.epochs={epochs}",
+            *more)
