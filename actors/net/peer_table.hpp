@@ -41,8 +41,8 @@ class PeerTable {
   void send(const NodeId& to, Frame frame);
   [[nodiscard]] bool admits(const FrameHeader& header) const;
   void receive(Frame frame);
-  /// Buries the peers whose endpoints have failed since the last call; gives the control connections
-  /// that they leave behind.
+  /// Buries the peers whose endpoints have failed since the last call; gives the control
+  /// connections that they leave behind.
   [[nodiscard]] std::vector<int> bury_failed();
 
  private:
