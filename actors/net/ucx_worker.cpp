@@ -147,7 +147,9 @@ Result<void> UcxWorker::create() {
   ucp_worker_params_t worker_params{};
   worker_params.field_mask =
       UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_AM_ALIGNMENT;
-  worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  // One thread after the other: this one makes the worker, the progress thread takes it over.
+  // UCX 1.18 aborts when a SINGLE worker is used by another thread than the one that made it.
+  worker_params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   worker_params.am_alignment = 64;
   if (const auto status = ucp_worker_create(context_, &worker_params, &worker_); status != UCS_OK) {
     return ucx_error("ucp_worker_create", status);
