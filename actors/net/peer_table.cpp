@@ -25,7 +25,9 @@ void PeerTable::expect(const NodeId& id, std::uint64_t session, int connection) 
 }
 
 void PeerTable::introduce(const Introduction& theirs) {
-  auto& peer = peers_.at(theirs.info.id);
+  const auto it = peers_.find(theirs.info.id);
+  if (it == peers_.end()) return;  // buried: UCX saw its end before the control connection did
+  auto& peer = it->second;
   if (peer.endpoint != nullptr) return;  // both sides called; the first call has done it all
   peer.info = theirs.info;
   peer.session_out = theirs.session;
