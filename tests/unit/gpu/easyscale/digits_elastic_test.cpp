@@ -4,7 +4,7 @@
 #include "gpu/easyscale/numerics.hpp"
 #include "gpu/easyscale/replica.hpp"
 #include "gpu/easyscale/train_program.hpp"
-#include "tests/unit/gpu/easyscale/simulation.hpp"
+#include "tests/unit/gpu/easyscale/job/simulation.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <boost/test/unit_test.hpp>
