@@ -77,13 +77,11 @@ void give_up(Self* self, std::size_t index, const Error& why) {
   self->quit(to_caf(error));
 }
 
-void on_end(Self* self, std::size_t index, Error why, bool normal) {
+/// The child of this life is no more; `why` is what its supervisor, its leader and its user are
+/// told.
+void on_end(Self* self, std::size_t index, const Error& why, bool normal) {
   auto& child = self->state.children[index];
   const auto& spec = self->state.spec.children[index];
-  if (child.actor && spec.leader) self->send(spec.leader, MemberDown{spec.index, why});
-  if (!normal) {
-    if (const auto better = child.life->post_mortem(); !better.empty()) why.what = better;
-  }
   child.actor = nullptr;
   child.life.reset();
   if (self->state.stopping) return end_if_none_left(self);
@@ -115,8 +113,16 @@ void on_down(Self* self, const caf::down_msg& down) {
     return child.actor && child.actor == down.source;
   });
   if (it == children.end()) return;
-  on_end(self, static_cast<std::size_t>(it - children.begin()), from_caf(down.reason),
-         is_normal_end(down.reason));
+  const auto index = static_cast<std::size_t>(it - children.begin());
+  const auto& spec = self->state.spec.children[index];
+  const bool normal = is_normal_end(down.reason);
+  Error why = from_caf(down.reason);
+  // First of all, because others wait for it; how the process ended is known a little later.
+  if (spec.leader) self->send(spec.leader, MemberDown{spec.index, why});
+  if (!normal) {
+    if (const auto better = it->life->post_mortem(); !better.empty()) why.what = better;
+  }
+  on_end(self, index, why, normal);
 }
 
 void stop(Self* self) {

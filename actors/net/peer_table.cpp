@@ -25,10 +25,10 @@ void PeerTable::expect(const NodeId& id, std::uint64_t session, int connection) 
 }
 
 void PeerTable::introduce(const Introduction& theirs) {
-  const auto it = peers_.find(theirs.info.id);
-  if (it == peers_.end()) return;  // buried: UCX saw its end before the control connection did
-  auto& peer = it->second;
-  if (peer.endpoint != nullptr) return;  // both sides called; the first call has done it all
+  const auto known = peers_.find(theirs.info.id);
+  // Where both sides called, the first call has done it all.
+  if (known == peers_.end() || known->second.endpoint != nullptr) return;
+  auto& peer = known->second;
   peer.info = theirs.info;
   peer.session_out = theirs.session;
   const auto id = theirs.info.id;
@@ -96,8 +96,9 @@ void PeerTable::rise_if_ready(Peer& peer) {
   handler_.on_peer_up(peer.info);
 }
 
-void PeerTable::bury_failed() {
+std::vector<int> PeerTable::bury_failed() {
   for (const auto& [id, why] : std::exchange(failed_, {})) bury(id, why);
+  return std::exchange(orphans_, {});
 }
 
 void PeerTable::bury(const NodeId& id, const Error& why) {
@@ -105,6 +106,7 @@ void PeerTable::bury(const NodeId& id, const Error& why) {
   if (it == peers_.end()) return;
   if (it->second.endpoint != nullptr) worker_.close(it->second.endpoint);
   for (const auto session : it->second.sessions_in) sessions_.erase(session);
+  orphans_.insert(orphans_.end(), it->second.connections.begin(), it->second.connections.end());
   const bool was_up = it->second.up;
   peers_.erase(it);
   dead_.insert(id);

@@ -41,8 +41,9 @@ class PeerTable {
   void send(const NodeId& to, Frame frame);
   [[nodiscard]] bool admits(const FrameHeader& header) const;
   void receive(Frame frame);
-  /// Buries the peers whose endpoints have failed since the last call.
-  void bury_failed();
+  /// Buries the peers whose endpoints have failed since the last call; gives the control connections
+  /// that they leave behind.
+  [[nodiscard]] std::vector<int> bury_failed();
 
  private:
   struct Peer {
@@ -67,6 +68,7 @@ class PeerTable {
   std::map<NodeId, Peer> peers_;
   std::unordered_map<std::uint64_t, NodeId> sessions_;
   std::vector<std::pair<NodeId, Error>> failed_;
+  std::vector<int> orphans_;
   std::unordered_set<NodeId> dead_;
 };
 

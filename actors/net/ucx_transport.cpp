@@ -158,7 +158,7 @@ void UcxTransport::run() {
     drain_outbox();
     while (worker_->progress()) {
     }
-    peers_->bury_failed();
+    for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
     if (worker_->arm()) sleep();
     end_late_handshakes();
   }
@@ -257,6 +257,7 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
 
 void UcxTransport::end(int fd, const Error& why) {
   const auto it = connections_.find(fd);
+  if (it == connections_.end()) return;
   const auto connection = std::move(it->second);
   connections_.erase(it);
   watch(fd, 0, EPOLL_CTL_DEL);

@@ -8,6 +8,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that every header compiles by itself, with the flags of a source that lives next to it.
 
-Compiles through the compiler launcher of the build (ccache), so a second run takes seconds. Headers
-that pull in torch cost tens of seconds each: they are checked when TROUPE_LONG is set.
+With the build's compiler launcher (ccache) a second run takes seconds. Headers that pull in torch cost
+tens of seconds each: they are checked when TROUPE_LONG is set.
 """
 
 import concurrent.futures
@@ -48,7 +48,7 @@ def flags_of(command):
     return kept
 
 
-def compile_alone(root, build, name, commands):
+def compile_alone(root, build, launcher, name, commands):
     """The offence of a header, or None."""
     header = root / name
     nearest = min(commands, key=lambda c: (distance(header, pathlib.Path(c["file"])), c["file"]))
@@ -57,7 +57,7 @@ def compile_alone(root, build, name, commands):
     line = f'#include "{name}"\n'
     if not stub.is_file() or stub.read_text() != line:
         stub.write_text(line)
-    command = [*flags_of(nearest["command"]), f"-I{root}", "-O0", "-w",
+    command = [*launcher, *flags_of(nearest["command"]), f"-I{root}", "-O0", "-w",
                "-c", str(stub), "-o", f"{stub}.o"]
     said = subprocess.run(command, cwd=nearest["directory"], capture_output=True, text=True)
     if said.returncode == 0:
@@ -68,14 +68,15 @@ def compile_alone(root, build, name, commands):
 
 def main():
     options = common.arguments(
-        __doc__, ("--build", {"type": pathlib.Path, "required": True}))
+        __doc__, ("--build", {"type": pathlib.Path, "required": True}),
+        ("--launcher", {"type": shlex.split, "default": [], "help": "what compiles through a cache"}))
     root, build = options.root.resolve(), options.build.resolve()
     commands = json.loads((build / "compile_commands.json").read_text())
     names = common.files(root, ".hpp", ".h")
     slow = [] if os.environ.get("TROUPE_LONG") else [n for n in names if needs_torch(root, n)]
     names = [n for n in names if n not in slow]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(lambda n: compile_alone(root, build, n, commands), names))
+        found = list(pool.map(lambda n: compile_alone(root, build, options.launcher, n, commands), names))
     left = f" ({len(slow)} headers with torch are left to --long)" if slow else ""
     common.finish([f for f in found if f], f"{len(names)} headers{left}")
 

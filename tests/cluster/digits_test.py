@@ -60,7 +60,8 @@ class Digits(unittest.TestCase):
         self.assertTrue(any(e["event"] == "actor_down" and "signal 9" in e["why"] for e in events))
 
     def test_bits_do_not_depend_on_how_many_trainers_there_are(self):
-        for count in (1, 3, 8) if not LONG else range(1, 9):
+        # The ninth has no rank to compute: it stands by.
+        for count in (1, 3, 8) if not LONG else range(1, 10):
             with self.subTest(trainers=count):
                 self.check_same_bits(trainers=count)
 
