@@ -2,6 +2,7 @@
 #include "gpu/easyscale/replica.hpp"
 
 #include "gpu/easyscale/train_program.hpp"
+#include "tests/support/why.hpp"
 
 #include <ATen/ATen.h>
 #include <boost/test/unit_test.hpp>
@@ -69,7 +70,7 @@ ReplicaOptions options() { return {7, 2, 4, 3, "", "cpu"}; }
 
 Replica make(std::shared_ptr<LineProgram> program = std::make_shared<LineProgram>()) {
   auto made = Replica::make(std::move(program), options());
-  BOOST_REQUIRE_MESSAGE(made, made.error().what);
+  BOOST_REQUIRE_MESSAGE(made, test::why(made));
   return std::move(*made);
 }
 
