@@ -22,7 +22,7 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   determinism @5 :Determinism = d1 $doc("what must not change the result");
 }
 
-# From here on: the protocol of gpu/easyscale/job_state.hpp and member_state.hpp, where each message is
+# From here on: the protocol of gpu/easyscale/job/job_state.hpp and member_state.hpp, where each message is
 # explained. A coordinator tells its trainers apart by who sends, not by what they write.
 
 struct TrainerAttach @0x8cf61ed2ed4f2504 {

@@ -19,7 +19,7 @@ struct Dispatch {
   const ActorKinds& kinds;
 
   int operator()(const RunOptions& o) const { return run_command(o, kinds); }
-  int operator()(const NodeCommandOptions& o) const { return node_command(o, kinds); }
+  int operator()(const NodeCommandOptions& o) const { return run_node(o, kinds); }
   int operator()(const GraphCheckOptions& o) const { return graph_check_command(o, kinds); }
   int operator()(const DoctorOptions& o) const { return doctor_command(o); }
 };

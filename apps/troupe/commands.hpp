@@ -13,7 +13,7 @@ namespace troupe {
 int run_command(const RunOptions& options, const ActorKinds& kinds);
 
 /// Is a node until it is told to stop.
-int node_command(const NodeCommandOptions& options, const ActorKinds& kinds);
+int run_node(const NodeCommandOptions& options, const ActorKinds& kinds);
 
 /// Reads and checks a graph and lists its actors; starts nothing.
 int graph_check_command(const GraphCheckOptions& options, const ActorKinds& kinds);

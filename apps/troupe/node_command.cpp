@@ -106,7 +106,7 @@ void end_within(std::chrono::seconds limit) {
 
 }  // namespace
 
-int node_command(const NodeCommandOptions& options, const ActorKinds& kinds) {
+int run_node(const NodeCommandOptions& options, const ActorKinds& kinds) {
   const Signals signals;
   auto asked = node_options(options);
   if (!asked) return complain(asked.error().what);

@@ -44,7 +44,7 @@ endif()
 
 # Headers and schemas keep their place under the include root, so include lines are the same.
 set(include_root ${CMAKE_INSTALL_INCLUDEDIR}/troupe)
-foreach(room messages actors gpu)
+foreach(room messages actors gpu apps)
   if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${room})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room} DESTINATION ${include_root}
       FILES_MATCHING PATTERN "*.hpp" PATTERN "*.capnp")

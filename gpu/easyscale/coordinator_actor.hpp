@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/core/event.hpp"
-#include "gpu/easyscale/job_state.hpp"
+#include "gpu/easyscale/job/job_state.hpp"
 
 #include <caf/actor.hpp>
 

@@ -5,9 +5,9 @@
 #include "gpu/easyscale/replica.hpp"
 
 #include "gpu/easyscale/byte_stream.hpp"
+#include "gpu/easyscale/job/sampler.hpp"
 #include "gpu/easyscale/numerics.hpp"
 #include "gpu/easyscale/optimizer_state.hpp"
-#include "gpu/easyscale/sampler.hpp"
 #include "gpu/easyscale/train_program.hpp"
 
 #include <ATen/ATen.h>

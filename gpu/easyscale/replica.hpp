@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gpu/easyscale/job_state.hpp"
-#include "gpu/easyscale/vrank_tree.hpp"
+#include "gpu/easyscale/job/job_state.hpp"
+#include "gpu/easyscale/job/vrank_tree.hpp"
 #include "messages/result.hpp"
 #include "messages/slice.hpp"
 

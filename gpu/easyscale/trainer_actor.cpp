@@ -5,10 +5,10 @@
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/net/crypto.hpp"
+#include "gpu/easyscale/job/member_state.hpp"
+#include "gpu/easyscale/job/step_slots.hpp"
 #include "gpu/easyscale/kinds.hpp"
-#include "gpu/easyscale/member_state.hpp"
 #include "gpu/easyscale/numerics.hpp"
-#include "gpu/easyscale/step_slots.hpp"
 #include "gpu/easyscale/wire_link.hpp"
 
 #include <caf/event_based_actor.hpp>

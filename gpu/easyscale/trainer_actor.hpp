@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/easyscale/job/view.hpp"
 #include "gpu/easyscale/replica.hpp"
 #include "gpu/easyscale/train_programs.hpp"
-#include "gpu/easyscale/view.hpp"
 
 #include <caf/actor.hpp>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "actors/core/message.hpp"
-#include "gpu/easyscale/job_state.hpp"
-#include "gpu/easyscale/member_state.hpp"
+#include "gpu/easyscale/job/job_state.hpp"
+#include "gpu/easyscale/job/member_state.hpp"
 #include "messages/easyscale.capnp.h"
 #include "messages/ids.hpp"
 

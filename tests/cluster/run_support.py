@@ -15,6 +15,10 @@ GRAPH = REPOSITORY / "apps/examples/digits.toml"
 LONG = os.environ.get("TROUPE_LONG") == "1"
 
 
+# A job that was started in the background ignores interrupts, and so would what it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Home:
     """A TROUPE_HOME of its own; every process of a run has it in its environment."""
 

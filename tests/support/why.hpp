@@ -5,13 +5,13 @@
 
 #include <string>
 
-namespace troupe {
+namespace troupe::test {
 
-/// Why a result failed, for a test's message; empty where it did not fail. (Boost.Test evaluates a
-/// message even when it does not print it, and `error()` of a good result is a fault.)
+/// What a Result says went wrong; empty where nothing did. For messages of assertions, which are
+/// made whether the assertion holds or not.
 template <class T>
-[[nodiscard]] std::string why(const Result<T>& result) {
+std::string why(const Result<T>& result) {
   return result ? std::string() : result.error().what;
 }
 
-}  // namespace troupe
+}  // namespace troupe::test

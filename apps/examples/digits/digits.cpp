@@ -2,7 +2,7 @@
 #include "apps/examples/digits/digits.hpp"
 
 #include "apps/examples/digits/digits_csv.hpp"
-#include "gpu/easyscale/sampler.hpp"
+#include "gpu/easyscale/job/sampler.hpp"
 #include "gpu/easyscale/train_program.hpp"
 
 #include <ATen/ATen.h>

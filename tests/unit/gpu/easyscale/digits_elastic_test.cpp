@@ -5,7 +5,7 @@
 #include "gpu/easyscale/replica.hpp"
 #include "gpu/easyscale/train_program.hpp"
 #include "tests/support/why.hpp"
-#include "tests/unit/gpu/easyscale/simulation.hpp"
+#include "tests/unit/gpu/easyscale/job/simulation.hpp"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <boost/test/unit_test.hpp>
@@ -27,7 +27,7 @@ class DigitsTrainee : public Trainee {
   Computed compute(Rank rank, std::uint64_t step) override {
     BOOST_TEST(replica_.step() == step);
     const auto result = replica_.run_rank(rank);
-    BOOST_REQUIRE_MESSAGE(result, troupe::why(result));
+    BOOST_REQUIRE_MESSAGE(result, troupe::test::why(result));
     return {result->report, {result->gradient.begin(), result->gradient.end()}, result->buffers};
   }
   void apply(const std::vector<float>& gradient, const Slice& buffers) override {
@@ -39,7 +39,7 @@ class DigitsTrainee : public Trainee {
  private:
   static Replica made(std::shared_ptr<const TrainProgram> program) {
     auto replica = Replica::make(std::move(program), {7, ranks, 8, 1, "", "cpu"});
-    BOOST_REQUIRE_MESSAGE(replica, troupe::why(replica));
+    BOOST_REQUIRE_MESSAGE(replica, troupe::test::why(replica));
     return std::move(*replica);
   }
 

@@ -70,7 +70,7 @@ ReplicaOptions options() { return {7, 2, 4, 3, "", "cpu"}; }
 
 Replica make(std::shared_ptr<LineProgram> program = std::make_shared<LineProgram>()) {
   auto made = Replica::make(std::move(program), options());
-  BOOST_REQUIRE_MESSAGE(made, troupe::why(made));
+  BOOST_REQUIRE_MESSAGE(made, test::why(made));
   return std::move(*made);
 }
 

@@ -60,7 +60,7 @@ std::string trouble(const std::string& file) {
 BOOST_AUTO_TEST_CASE(all_rows_are_read) {
   const ScratchFolder folder;
   const auto digits = read_digits(folder.packed(rows(expected_rows)));
-  BOOST_REQUIRE_MESSAGE(digits, troupe::why(digits));
+  BOOST_REQUIRE_MESSAGE(digits, test::why(digits));
   BOOST_TEST(digits->size() == expected_rows);
   BOOST_TEST(digits->back().image[63] == 63 % 17);
   BOOST_TEST(digits->back().label == 3);

@@ -17,13 +17,13 @@ using easyscale::Replica;
 // One trainer that computes all ranks, for as many epochs as the example graph asks for.
 double accuracy_after_12_epochs(std::uint64_t seed) {
   auto replica = Replica::make(make_digits_program(), {seed, 8, 8, 12, "", "cpu"});
-  BOOST_REQUIRE_MESSAGE(replica, troupe::why(replica));
+  BOOST_REQUIRE_MESSAGE(replica, test::why(replica));
   while (replica->step() < replica->steps()) {
     easyscale::TreeFold fold(8, replica->gradient_length());
     std::optional<Slice> buffers;
     for (Rank rank = 0; rank < 8; ++rank) {
       const auto result = replica->run_rank(rank);
-      BOOST_REQUIRE_MESSAGE(result, troupe::why(result));
+      BOOST_REQUIRE_MESSAGE(result, test::why(result));
       BOOST_REQUIRE(fold.add({0, rank}, result->gradient));
       if (result->buffers) buffers = result->buffers;
     }
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(digits_reach_98_percent_whatever_the_seed) {
 }
 
 BOOST_AUTO_TEST_CASE(the_data_key_may_name_a_file_or_a_folder) {
-  for (const std::string path : {"/nowhere/digits.csv.gz", "/proc/self/fd"}) {
+  for (const std::string path : {"/nowhere/digits.csv.gz", "/usr"}) {
     const auto replica = Replica::make(make_digits_program(), {7, 8, 8, 1, path, "cpu"});
     BOOST_REQUIRE(!replica);
     BOOST_TEST(replica.error().what.starts_with(path));

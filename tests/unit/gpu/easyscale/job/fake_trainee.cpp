@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/easyscale/sampler.hpp"
-#include "tests/unit/gpu/easyscale/floats.hpp"
-#include "tests/unit/gpu/easyscale/simulation.hpp"
+#include "gpu/easyscale/job/sampler.hpp"
+#include "tests/unit/gpu/easyscale/job/floats.hpp"
+#include "tests/unit/gpu/easyscale/job/simulation.hpp"
 
 #include <cstring>
 

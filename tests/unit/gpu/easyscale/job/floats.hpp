@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gpu/easyscale/sampler.hpp"
+#include "gpu/easyscale/job/sampler.hpp"
 
 #include <cstdint>
 #include <cstring>

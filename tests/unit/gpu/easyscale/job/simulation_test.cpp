@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/gpu/easyscale/simulation.hpp"
+#include "tests/unit/gpu/easyscale/job/simulation.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -3,7 +3,7 @@
 // element by element. The EasyScale paper (arXiv 2208.14228, section 3.3) fixes the communication
 // ranks and the bucket map of a ring instead; a tree over leaves needs neither, because chunking,
 // world size and order of arrival never change which two numbers are added.
-#include "gpu/easyscale/vrank_tree.hpp"
+#include "gpu/easyscale/job/vrank_tree.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 // visible; writes to a memory file survive the writer's death by SIGKILL as they stand. When a
 // state outgrows the capacity (which only happens between jobs, since a job's states are all of one
 // size) both slots are given up.
-#include "gpu/easyscale/step_slots.hpp"
+#include "gpu/easyscale/job/step_slots.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

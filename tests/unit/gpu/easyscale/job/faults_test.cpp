@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/easyscale/faults.hpp"
+#include "gpu/easyscale/job/faults.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gpu/easyscale/exchange.hpp"
-#include "gpu/easyscale/faults.hpp"
-#include "gpu/easyscale/job_state.hpp"
-#include "gpu/easyscale/view.hpp"
+#include "gpu/easyscale/job/exchange.hpp"
+#include "gpu/easyscale/job/faults.hpp"
+#include "gpu/easyscale/job/job_state.hpp"
+#include "gpu/easyscale/job/view.hpp"
 #include "messages/result.hpp"
 #include "messages/slice.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/easyscale/step_slots.hpp"
+#include "gpu/easyscale/job/step_slots.hpp"
 
-#include "gpu/easyscale/sampler.hpp"
+#include "gpu/easyscale/job/sampler.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 // for it, and what arrives before that waits in `early_`. A peer can be one step ahead within a
 // view (the step after that needs our own part) or in a newer view; older views cannot matter any
 // more.
-#include "gpu/easyscale/exchange.hpp"
+#include "gpu/easyscale/job/exchange.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/easyscale/job_state.hpp"
+#include "gpu/easyscale/job/job_state.hpp"
 
 #include <boost/test/unit_test.hpp>
 

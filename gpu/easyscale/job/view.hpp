@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gpu/easyscale/vrank_tree.hpp"
+#include "gpu/easyscale/job/vrank_tree.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -11,7 +11,7 @@
 //     they found, and the newest one becomes the donor's (EasyScale, arXiv 2208.14228, section 3.2,
 //     checkpoints for this; the saved state here is at most one step old).
 // An epoch's accuracy is measured between two commits, so the next commit waits for it.
-#include "gpu/easyscale/job_state.hpp"
+#include "gpu/easyscale/job/job_state.hpp"
 
 #include <algorithm>
 #include <utility>

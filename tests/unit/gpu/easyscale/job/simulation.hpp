@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gpu/easyscale/job_state.hpp"
-#include "gpu/easyscale/member_state.hpp"
-#include "gpu/easyscale/step_slots.hpp"
+#include "gpu/easyscale/job/job_state.hpp"
+#include "gpu/easyscale/job/member_state.hpp"
+#include "gpu/easyscale/job/step_slots.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,7 @@
 // messages get in between), hand the partial sums to the exchange, say Ready when the whole
 // gradient is there, and change parameters when the commit comes. A new view drops whatever was
 // computed.
-#include "gpu/easyscale/member_state.hpp"
+#include "gpu/easyscale/job/member_state.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/easyscale/vrank_tree.hpp"
+#include "gpu/easyscale/job/vrank_tree.hpp"
 
-#include "tests/unit/gpu/easyscale/floats.hpp"
+#include "tests/unit/gpu/easyscale/job/floats.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gpu/easyscale/faults.hpp"
-#include "gpu/easyscale/view.hpp"
+#include "gpu/easyscale/job/faults.hpp"
+#include "gpu/easyscale/job/view.hpp"
 #include "messages/result.hpp"
 #include "messages/units.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/gpu/easyscale/simulation.hpp"
+#include "tests/unit/gpu/easyscale/job/simulation.hpp"
 
-#include "gpu/easyscale/sampler.hpp"
+#include "gpu/easyscale/job/sampler.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gpu/easyscale/view.hpp"
+#include "gpu/easyscale/job/view.hpp"
 #include "messages/result.hpp"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Counter-based random numbers: a golden-ratio step through 64-bit space, then a finaliser that
 // spreads every input bit over the output (SplitMix64: Steele, Lea and Flood, OOPSLA 2014), once
 // over the key and once over key and counter together.
-#include "gpu/easyscale/sampler.hpp"
+#include "gpu/easyscale/job/sampler.hpp"
 
 #include <algorithm>
 #include <limits>
