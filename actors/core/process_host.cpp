@@ -9,7 +9,7 @@
 #include "actors/core/launcher.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>

@@ -5,7 +5,7 @@
 // --launched, is what a host starts for every engine process: that one ends when its host is gone.
 #include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
