@@ -20,7 +20,7 @@ Counts counts_for(Effort effort) {
     case Effort::quick:
       return {1, 50, 20, 100, 4, 1};
     case Effort::normal:
-      return {9, 10'000, 1'000, 20'000, 48, 3};
+      return {9, 10'000, 1'500, 30'000, 128, 4};
     case Effort::thorough:
       return {31, 100'000, 5'000, 100'000, 256, 8};
   }

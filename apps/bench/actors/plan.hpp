@@ -32,7 +32,7 @@ struct Bar {
 
 struct Plan {
   unsigned rounds = 9;
-  std::chrono::seconds time{240};  ///< no round begins after that
+  std::chrono::seconds time{200};  ///< no round begins after that
   std::vector<Probe> probes;
   std::vector<Bar> bars;
 };

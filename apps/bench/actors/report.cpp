@@ -92,7 +92,7 @@ Json::Object figures_of(const Plan& plan, const Outcome& outcome) {
 }
 
 Json report(const Plan& plan, const std::vector<Outcome>& outcomes, Json::Object conditions) {
-  Json::Object all = {{"bench", "actors"}, {"rounds", plan.rounds}};
+  Json::Object all = {{"bench", "actors"}, {"rounds", outcomes.front().rounds}};
   const auto& one = outcomes.back();
   if (outcomes.size() > 1) {
     for (auto& [key, value] : figures_of(plan, outcomes.front())) all.emplace_back(key, value);

@@ -16,7 +16,7 @@
 namespace troupe::bench {
 namespace {
 
-constexpr auto probe_time = std::chrono::seconds(20);
+constexpr auto probe_time = std::chrono::seconds(15);
 
 using Pairs = std::map<std::string, Result<std::unique_ptr<Counterparts>>>;
 
@@ -26,7 +26,7 @@ class Rounds {
          const std::map<std::string, std::string>& binaries)
       : plan_(plan) {
     for (const auto& cores : core_sets) {
-      outcomes_.push_back({cores, {}, {}});
+      outcomes_.push_back({cores, 0, {}, {}});
       pairs_.emplace_back();
       for (const auto& [peer, binary] : binaries) {
         pairs_.back().emplace(peer, Counterparts::start(launcher_, binary, peer, cores));
@@ -46,6 +46,7 @@ class Rounds {
     for (const auto& probe : probes) {
       for (std::size_t i = 0; i < pairs_.size(); ++i) measure(i, probe, true);
     }
+    for (auto& outcome : outcomes_) ++outcome.rounds;
   }
 
   [[nodiscard]] std::vector<Outcome> take() { return std::move(outcomes_); }
@@ -54,12 +55,12 @@ class Rounds {
   void measure(std::size_t place, const Probe& probe, bool record) {
     auto& outcome = outcomes_[place];
     auto& skipped = outcome.skipped;
-    if (skipped.contains(probe.keys.front())) return;
+    if (skipped.contains(probe.keys.front()) || skipped.contains(probe.peer)) return;
     const auto pair = pairs_[place].find(probe.peer);
     if (pair == pairs_[place].end()) {
-      skipped[probe.keys.front()] = "its program is not there";
+      skipped[probe.peer] = "its program is not there";
     } else if (!pair->second) {
-      skipped[probe.keys.front()] = pair->second.error().what;
+      skipped[probe.peer] = pair->second.error().what;
     } else if (const auto figures = (*pair->second)->measure(probe.task, probe_time); !figures) {
       skipped[probe.keys.front()] = figures.error().what;
     } else if (record) {

@@ -13,8 +13,9 @@ namespace troupe::bench {
 /// What came of the rounds on one set of cores.
 struct Outcome {
   std::string cores;                                   ///< "0,1"
+  unsigned rounds = 0;                                 ///< that were measured
   std::map<std::string, std::vector<double>> samples;  ///< key -> one figure a round
-  std::map<std::string, std::string> skipped;          ///< first key of a probe -> why
+  std::map<std::string, std::string> skipped;          ///< peer or first key of a probe -> why
 };
 
 /// The cores that this process may use, at most two.

@@ -120,9 +120,11 @@ Result<std::string> UcxLink::address() const {
 
 Result<void> UcxLink::connect(const std::string& address) {
   ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLER |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
   params.address = reinterpret_cast<const ucp_address_t*>(address.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};  // who waits in vain shows it
   const auto status = ucp_ep_create(worker_, &params, &endpoint_);
   if (status != UCS_OK) return ucx_error("ucp_ep_create", status);
   return {};

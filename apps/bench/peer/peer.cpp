@@ -56,8 +56,7 @@ std::string carry_out(Peer& peer, const std::string& order) {
   return answer(peer.measure(*task), to_text);
 }
 
-void follow_orders(Peer& peer) {
-  LineChannel orders{Fd(orders_fd)};
+void follow_orders(Peer& peer, LineChannel& orders) {
   while (true) {
     const auto order = orders.receive();
     if (!order || !orders.send(carry_out(peer, *order))) return;
@@ -75,11 +74,12 @@ int peer_main(int argc, char** argv,
   }
   auto pinned = pin(argv[4]);
   auto peer = pinned ? make(argv[2]) : Failure(pinned.error());
-  if (!peer) {
-    std::fprintf(stderr, "%s: %s\n", argv[0], peer.error().what.c_str());
-    return 1;
+  LineChannel orders{Fd(orders_fd)};
+  if (peer) {
+    follow_orders(**peer, orders);
+  } else if (orders.receive()) {
+    (void)orders.send("error " + peer.error().what);
   }
-  follow_orders(**peer);
   ::_exit(0);  // the other end may be gone: nobody waits for goodbyes
 }
 
