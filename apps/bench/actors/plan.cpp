@@ -41,8 +41,8 @@ Plan make_plan(Effort effort) {
   const Task ping{Work::ping_pong, Lane::scheduled, 64, n.pings, 0};
   const Task inlined{Work::ping_pong, Lane::inlined, 64, n.pings, 0};
   const Task local{Work::ping_pong, Lane::local, 64, n.local_pings, 0};
-  const Task small{Work::stream, Lane::scheduled, 64, n.small, 0};
-  const Task small_inlined{Work::stream, Lane::inlined, 64, n.small, 0};
+  const Task small{Work::stream, Lane::scheduled, 64, n.small, 8192};
+  const Task small_inlined{Work::stream, Lane::inlined, 64, n.small, 8192};
   const Task large{Work::stream, Lane::scheduled, mib, n.large, 8};
   const Task huge{Work::stream, Lane::scheduled, 64 * mib, n.huge, 2};
   constexpr auto rate = Quantity::messages_per_second;
