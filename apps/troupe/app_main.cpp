@@ -22,6 +22,7 @@ struct Dispatch {
   int operator()(const NodeCommandOptions& o) const { return run_node(o, kinds); }
   int operator()(const GraphCheckOptions& o) const { return graph_check_command(o, kinds); }
   int operator()(const DoctorOptions& o) const { return doctor_command(o); }
+  int operator()(const BenchOptions& o) const { return bench_command(o); }
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct Filled {
   NodeCommandOptions node;
   GraphCheckOptions graph_check;
   DoctorOptions doctor;
+  BenchOptions bench;
 };
 
 std::string check_set(const std::string& option) {
@@ -188,6 +189,16 @@ void add_doctor(CLI::App& root, DoctorOptions& into) {
   app.footer("Example:\n  troupe doctor -o json");
 }
 
+void add_bench(CLI::App& root, BenchOptions& into) {
+  auto& app = *root.add_subcommand("bench", "Measure what this machine does with Troupe");
+  app.add_option("NAME", into.name, "The benchmark: actors")->required();
+  add_output(app, into.output, {{"table", Output::table}, {"json", Output::json}});
+  auto* thorough = app.add_flag("--long", into.thorough, "Measure more, and longer");
+  app.add_flag("--quick", into.quick, "Measure hardly anything, to see that it works")
+      ->excludes(thorough);
+  app.footer("Example: round trips and rates of messages between actors\n  troupe bench actors");
+}
+
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const auto* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -245,6 +256,7 @@ Command pick(const CLI::App& root, Filled filled) {
   if (root.got_subcommand("run")) return std::move(filled.run);
   if (root.got_subcommand("node")) return std::move(filled.node);
   if (root.got_subcommand("doctor")) return filled.doctor;
+  if (root.got_subcommand("bench")) return std::move(filled.bench);
   return std::move(filled.graph_check);
 }
 
@@ -260,6 +272,7 @@ CommandLine parse_command_line(const std::vector<std::string>& words, const Acto
   add_node(root, filled.node);
   add_graph(root, filled.graph_check, kinds);
   add_doctor(root, filled.doctor);
+  add_bench(root, filled.bench);
 
   std::string wrong;
   const auto& command = *follow(root, words, wrong);

@@ -91,12 +91,23 @@ BOOST_AUTO_TEST_CASE(listings_are_printed_as_asked) {
   BOOST_TEST((options_of<DoctorOptions>({"doctor"}).output == Output::table));
 }
 
+BOOST_AUTO_TEST_CASE(bench_takes_a_name_and_how_much_to_measure) {
+  const auto bench = options_of<BenchOptions>({"bench", "actors", "-o", "json", "--long"});
+  BOOST_TEST(bench.name == "actors");
+  BOOST_TEST((bench.output == Output::json));
+  BOOST_TEST(bench.thorough);
+  BOOST_TEST(!bench.quick);
+  BOOST_TEST(options_of<BenchOptions>({"bench", "actors", "--quick"}).quick);
+  BOOST_TEST(mistake({"bench"}) == "troupe bench: NAME is required");
+  BOOST_TEST(mistake({"bench", "actors", "--long", "--quick"}) != "");
+}
+
 BOOST_AUTO_TEST_CASE(a_misspelt_command_gets_the_one_that_was_meant) {
   BOOST_TEST(mistake({"grpah", "check"}) == "troupe: no command 'grpah', did you mean 'graph'?");
   BOOST_TEST(mistake({"graph", "chek", "f"}) ==
              "troupe graph: no command 'chek', did you mean 'check'?");
   BOOST_TEST(mistake({"frobnicate"}) ==
-             "troupe: no command 'frobnicate'; known: run, node, graph, doctor");
+             "troupe: no command 'frobnicate'; known: run, node, graph, doctor, bench");
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_option_gets_the_one_that_was_meant) {
@@ -130,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_too_much_is_named) {
 
 BOOST_AUTO_TEST_CASE(every_command_has_help_with_an_example) {
   const std::vector<std::vector<std::string>> commands = {
-      {}, {"run"}, {"node"}, {"graph"}, {"graph", "check"}, {"doctor"}};
+      {}, {"run"}, {"node"}, {"graph"}, {"graph", "check"}, {"doctor"}, {"bench"}};
   for (auto words : commands) {
     words.emplace_back("--help");
     const auto line = parse(words);
