@@ -68,13 +68,14 @@ class Graphs(unittest.TestCase):
         return sum(e["event"] == name and e["path"].endswith(path) for e in events)
 
     def test_a_group_below_a_supervisor_of_its_own_is_restarted_there(self):
-        graph = self.graph(group("group/trainers", 2, "group"),
+        graph = self.graph(group("group/trainers", 1, "group"),
                            '[[supervisor]]\npath = "group"\n')
-        events = self.done("--kill-one-at", "3:exchange:1", graph=graph)
-        self.assertEqual(self.count(events, "actor_down", "/group/trainers/1"), 1)
+        events = self.done("--kill-one-at", "3:exchange", graph=graph)
+        self.assertEqual(self.count(events, "actor_down", "/group/trainers/0"), 1)
+        self.assertEqual(self.count(events, "actor_up", "/group/trainers/0"), 2)
         self.assertEqual(events[-1]["path"], "/jobs/shapes/group/trainers")
         (run,) = (pathlib.Path(self.home.folder.name) / "shapes").iterdir()
-        self.assertTrue((run / "logs/group/trainers/1.log").exists())
+        self.assertTrue((run / "logs/group/trainers/0.log").exists())
 
     def test_the_longest_names_run_too(self):
         graph = self.graph(group("/".join(["p" * 64] * 3), 2), job="j" * 64)
@@ -93,9 +94,9 @@ class Graphs(unittest.TestCase):
                    says=["troupe run: "])
 
     def test_a_killed_transient_trainer_comes_back(self):
-        words = settings(2, 2, "--set", "trainers.restart=transient")
-        events = self.done(*words, "--kill-one-at", "3:forward:1")
-        self.assertEqual(self.count(events, "actor_up", "trainers/1"), 2)
+        words = settings(1, 1, "--set", "trainers.restart=transient")
+        events = self.done(*words, "--kill-one-at", "3")
+        self.assertEqual(self.count(events, "actor_up", "trainers/0"), 2)
 
     def test_two_groups_report_each_for_itself_and_end_with_one_done(self):
         graph = self.graph(group("b", 2), group("a", 1))

@@ -55,7 +55,7 @@ Result<std::string> find_program(const std::string& name) {
     path = fs::read_symlink(this_program, error).parent_path() / name;
   }
   const auto status = fs::status(path, error);
-  if (!fs::exists(status)) return no_program(path, error ? error.message() : "no such file");
+  if (!fs::exists(status)) return no_program(path, errno_text(error ? error.value() : ENOENT));
   if (!fs::is_regular_file(status)) return no_program(path, "that is no regular file");
   if (::access(path.c_str(), X_OK) != 0) return no_program(path, errno_text(errno));
   return path.string();
