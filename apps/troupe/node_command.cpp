@@ -17,6 +17,7 @@
 #include <caf/send.hpp>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -47,7 +48,7 @@ caf::actor spawn_watcher(Node& node, Inbox<News>& inbox) {
 }
 
 int complain(const std::string& what) {
-  std::fprintf(stderr, "troupe node: %s\n", what.c_str());
+  std::fprintf(stderr, "%s node: %s\n", program_invocation_short_name, what.c_str());
   return 1;
 }
 
@@ -98,8 +99,8 @@ int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals&
 void end_within(std::chrono::seconds limit) {
   std::thread([limit] {
     std::this_thread::sleep_for(limit);
-    std::fprintf(stderr, "troupe node: actors did not end within %lld s\n",
-                 static_cast<long long>(limit.count()));
+    std::fprintf(stderr, "%s node: actors did not end within %lld s\n",
+                 program_invocation_short_name, static_cast<long long>(limit.count()));
     std::_Exit(1);
   }).detach();
 }
