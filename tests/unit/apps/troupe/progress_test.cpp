@@ -49,6 +49,12 @@ BOOST_AUTO_TEST_CASE(the_accuracy_of_the_last_epoch_stays_in_sight) {
   BOOST_TEST(progress.on_event(step(100), {}).find("test accuracy 97.50 %") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_waits_says_for_what) {
+  Progress progress("digits", false, {});
+  BOOST_TEST(progress.on_event({"waiting", {{"what", "trainer 1 in step 5"}}}, {}) ==
+             "digits: waiting for trainer 1 in step 5\n");
+}
+
 BOOST_AUTO_TEST_CASE(fields_that_are_missing_or_of_another_type_are_no_fault) {
   Progress progress("digits", false, {});
   BOOST_TEST(progress.on_event({"step", {{"step", "ten"}}}, {}) == "digits: step 0, loss 0.0000\n");
