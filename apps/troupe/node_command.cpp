@@ -9,6 +9,7 @@
 #include "actors/net/control_connection.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/lifeline.hpp"
 #include "apps/troupe/host/secrets.hpp"
 #include "apps/troupe/host/signals.hpp"
 
@@ -74,23 +75,24 @@ Result<NodeOptions> node_options(const NodeCommandOptions& options) {
 
 /// Says what happens until it is time to stop; gives the exit status, and the signal if one came.
 int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals& signals) {
-  std::optional<NodeId> host;
+  Lifeline lifeline(options.join, options.launched);
   while (true) {
     if (signals.wait(inbox.wake(), Millis(1000))) return 0;
     for (const auto& news : inbox.take()) {
+      std::optional<std::string> reason;
       if (news.failed) {
-        return complain("cannot join " + to_string(news.failed->to) + ": " + news.failed->why.what);
+        log_info("cannot reach {}: {}", to_string(news.failed->to), news.failed->why.what);
+        reason = lifeline.on(*news.failed);
       }
       if (news.up) {
         log_info("{} at {} is up", to_string(news.up->peer.id), to_string(news.up->peer.control));
-        if (options.join && news.up->peer.control == *options.join) host = news.up->peer.id;
+        lifeline.on(*news.up);
       }
       if (news.down) {
         log_info("{} is down: {}", to_string(news.down->peer), news.down->why.what);
-        if (options.launched && host == news.down->peer) {
-          return complain("the host node is gone: " + news.down->why.what);
-        }
+        reason = lifeline.on(*news.down);
       }
+      if (reason) return complain(*reason);
     }
   }
 }

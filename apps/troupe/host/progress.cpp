@@ -128,6 +128,7 @@ std::string Progress::on_event(const Event& event, Time now) {
                             int_field(event, "members").value_or(0),
                             int_field(event, "step").value_or(0), text_field(event, "why")));
   }
+  if (event.name == "waiting") return line(job_ + ": waiting for " + text_field(event, "what"));
   if (event.name == "done") {
     return line(status(now) +
                 fmt::format(", {:.1f} s", std::chrono::duration<double>(now - start_).count()));

@@ -63,6 +63,12 @@ BOOST_AUTO_TEST_CASE(each_of_several_groups_has_a_part_of_the_line) {
   BOOST_TEST(progress.on_event(view, {}) == "job/b: 2 trainer(s) go on from step 0: x\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_job_that_waits_says_for_what) {
+  Progress progress("digits", false, {});
+  BOOST_TEST(progress.on_event({"waiting", {{"what", "trainer 1 in step 5"}}}, {}) ==
+             "digits: waiting for trainer 1 in step 5\n");
+}
+
 BOOST_AUTO_TEST_CASE(fields_that_are_missing_or_of_another_type_are_no_fault) {
   Progress progress("digits", false, {});
   BOOST_TEST(progress.on_event({"step", {{"step", "ten"}}}, {}) == "digits: step 0, loss 0.0000\n");
