@@ -129,7 +129,8 @@ class Digits(unittest.TestCase):
     def test_an_interrupt_at_any_moment_leaves_no_process_behind(self):
         for moment in (0.0, 0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.5):
             with self.subTest(moment=moment):
-                job = self.home.start("run", str(run_support.GRAPH), "-o", "json")
+                job = self.home.start("run", str(run_support.GRAPH), "-o", "json",
+                                      *settings(3, 1000))  # not over by itself
                 time.sleep(moment)  # a moment of wall time is what is tested here
                 os.kill(job.pid, signal.SIGINT)
                 job.communicate(timeout=20)
