@@ -5,7 +5,7 @@
 // --launched, is what a host starts for every engine process: that one ends when its host is gone.
 #include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
@@ -18,6 +18,7 @@
 #include <caf/send.hpp>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -48,7 +49,7 @@ caf::actor spawn_watcher(Node& node, Inbox<News>& inbox) {
 }
 
 int complain(const std::string& what) {
-  std::fprintf(stderr, "troupe node: %s\n", what.c_str());
+  std::fprintf(stderr, "%s node: %s\n", program_invocation_short_name, what.c_str());
   return 1;
 }
 
@@ -100,8 +101,8 @@ int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals&
 void end_within(std::chrono::seconds limit) {
   std::thread([limit] {
     std::this_thread::sleep_for(limit);
-    std::fprintf(stderr, "troupe node: actors did not end within %lld s\n",
-                 static_cast<long long>(limit.count()));
+    std::fprintf(stderr, "%s node: actors did not end within %lld s\n",
+                 program_invocation_short_name, static_cast<long long>(limit.count()));
     std::_Exit(1);
   }).detach();
 }

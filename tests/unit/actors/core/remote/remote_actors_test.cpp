@@ -2,8 +2,9 @@
 //
 // Actors of two nodes in this process that talk through a transport, as they would between
 // machines.
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 
+#include "actors/core/ask.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/node_actor.hpp"
 #include "actors/core/reason.hpp"
@@ -18,6 +19,9 @@
 #include <caf/response_promise.hpp>
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
+
+#include <set>
+#include <thread>
 
 namespace troupe {
 namespace {
@@ -195,6 +199,58 @@ BOOST_DATA_TEST_CASE(a_node_that_cannot_be_reached_makes_its_actors_down, networ
   bool down = false;
   self->receive([&](const caf::down_msg&) { down = true; }, caf::after(patience) >> [] {});
   BOOST_TEST(down);
+}
+
+BOOST_DATA_TEST_CASE(linked_actors_of_two_nodes_end_together, networks, network) {
+  for (const bool far_ends_first : {true, false}) {
+    Cluster cluster(network);
+    caf::scoped_actor self{cluster.a->system()};
+    const auto local = cluster.a->system().spawn([&](caf::event_based_actor* actor) {
+      actor->link_to(cluster.near);
+      return doubler(actor);
+    });
+    self->monitor(local);
+    self->monitor(cluster.near);
+    BOOST_REQUIRE(ask(self, cluster.near, note(3)).note);
+    BOOST_REQUIRE(ask(self, local, note(3)).note);  // the link is made
+    self->send_exit(far_ends_first ? cluster.near : local, caf::exit_reason::kill);
+    int downs = 0;
+    self->receive_for(downs, 2)([](const caf::down_msg&) {}, caf::after(patience) >> [] {});
+    BOOST_TEST(downs == 2);
+  }
+}
+
+BOOST_DATA_TEST_CASE(an_inline_actor_answers_on_the_network_thread, networks, network) {
+  Cluster cluster(network);
+  caf::scoped_actor self{cluster.a->system()};
+  std::atomic<std::thread::id> thread;
+  const auto where = cluster.b->system().spawn([&](caf::event_based_actor*) -> caf::behavior {
+    return {[&](const Note& n) {
+      thread = std::this_thread::get_id();
+      return n;
+    }};
+  });
+  const auto far = cluster.a->resolve(cluster.b->ref(where));
+  std::set<std::thread::id> scheduled;
+  cluster.b->run_inline(where);
+  std::set<std::thread::id> seen;
+  for (std::uint16_t i = 3; i < 100; ++i) {
+    BOOST_REQUIRE(ask(self, far, note(i)).note);
+    seen.insert(thread);
+  }
+  BOOST_TEST(seen.size() == 1u);
+  caf::anon_send_exit(where, caf::exit_reason::kill);
+}
+
+BOOST_DATA_TEST_CASE(a_request_without_a_limit_has_one_all_the_same, networks, network) {
+  Cluster cluster(network);
+  caf::scoped_actor self{cluster.a->system()};
+  std::optional<Error> why;
+  const AskLimit scope(Millis(1));
+  self->request(cluster.near, caf::infinite, note(2))
+      .receive([](const Note&) {}, [&](const caf::error& e) { why = from_caf(e); });
+  BOOST_REQUIRE(why);
+  BOOST_CHECK(why->code == ErrorCode::timeout);
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_schema_cannot_leave_the_process) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/core/net_module.hpp"
+#include "actors/core/remote/net_module.hpp"
 
 #include "actors/base/assert.hpp"
 

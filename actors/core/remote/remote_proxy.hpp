@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 
 #include <caf/actor_proxy.hpp>
 
@@ -23,6 +23,16 @@ class RemoteProxy final : public caf::actor_proxy {
   void attach(caf::attachable_ptr observer) override {
     caf::actor_proxy::attach(std::move(observer));
     if (!watched_.exchange(true)) remote_.monitor(remote_node_, *this);
+  }
+  bool add_backlink(caf::abstract_actor* other) override {
+    if (!caf::actor_proxy::add_backlink(other)) return false;
+    if (!watched_.exchange(true)) remote_.monitor(remote_node_, *this);
+    remote_.link(FrameKind::link, remote_node_, *this, *other);
+    return true;
+  }
+  bool remove_backlink(caf::abstract_actor* other) override {
+    remote_.link(FrameKind::unlink, remote_node_, *this, *other);
+    return caf::actor_proxy::remove_backlink(other);
   }
   void kill_proxy(caf::execution_unit* host, caf::error reason) override {
     cleanup(std::move(reason), host);

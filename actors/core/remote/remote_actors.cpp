@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 
 #include "actors/base/log.hpp"
+#include "actors/core/ask.hpp"
 #include "actors/core/reason.hpp"
-#include "actors/core/remote_proxy.hpp"
+#include "actors/core/remote/remote_proxy.hpp"
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_config.hpp>
 #include <caf/actor_registry.hpp>
-#include <caf/detail/sync_request_bouncer.hpp>
 #include <caf/exit_reason.hpp>
 #include <caf/mailbox_element.hpp>
 #include <caf/make_actor.hpp>
@@ -16,10 +16,14 @@
 #include <caf/system_messages.hpp>
 #include <caf/uri.hpp>
 
+#include <bit>
+
 namespace troupe {
 namespace {
 
-constexpr std::size_t max_waiting_frames = 65536;  // for a node that is being called
+// A request is answered by its asker's own clock first; this one is for askers without a limit.
+constexpr auto answer_grace = std::chrono::seconds(1);
+constexpr auto overdue_check = std::chrono::seconds(1);
 
 caf::error link_lost(const Error& why) { return to_caf({ErrorCode::unavailable, why.what}); }
 
@@ -27,8 +31,12 @@ caf::error node_gone(const NodeId& node) {
   return link_lost({ErrorCode::unavailable, "node " + to_string(node) + " is gone"});
 }
 
+void answer_with(const caf::strong_actor_ptr& asker, caf::message_id request, caf::error why) {
+  asker->enqueue(nullptr, request.response_id(), caf::make_message(std::move(why)), nullptr);
+}
+
 void bounce(const caf::mailbox_element& element, const caf::error& why) {
-  if (element.mid.is_request()) caf::detail::sync_request_bouncer{why}(element);
+  if (element.mid.is_request() && element.sender) answer_with(element.sender, element.mid, why);
 }
 
 NodeId from_caf(const caf::node_id& id) {
@@ -152,13 +160,23 @@ void RemoteActors::monitor(const NodeId& node, RemoteProxy& proxy) {
   Frame frame;
   frame.header.kind = FrameKind::monitor;
   frame.header.target = proxy.id();
-  send(node, std::move(frame));
+  (void)send(node, std::move(frame));  // not data: always taken
 }
 
 caf::strong_actor_ptr RemoteActors::local(ActorNumber actor) {
   const std::lock_guard lock(mutex_);
   const auto it = reachable_.find(actor);
   return it == reachable_.end() ? nullptr : it->second.lock();
+}
+
+void RemoteActors::run_inline(const caf::actor& actor) {
+  const std::lock_guard lock(mutex_);
+  inline_.insert(actor.id());
+}
+
+caf::execution_unit* RemoteActors::lane_of(ActorNumber actor) {
+  const std::lock_guard lock(mutex_);
+  return inline_.contains(actor) ? &inline_unit_ : nullptr;
 }
 
 caf::strong_actor_ptr RemoteActors::take_pending(ActorNumber asker, caf::message_id id) {
@@ -170,14 +188,17 @@ caf::strong_actor_ptr RemoteActors::take_pending(ActorNumber asker, caf::message
   return result;
 }
 
-void RemoteActors::send(const NodeId& to, Frame frame) {
+bool RemoteActors::send(const NodeId& to, Frame frame) {
   const std::lock_guard lock(mutex_);
-  if (transport_ == nullptr) return;
+  if (transport_ == nullptr) return true;
   if (peers_.contains(to)) return transport_->send(to, std::move(frame));
   const auto call = calls_.find(to);
-  if (call != calls_.end() && call->second.waiting.size() < max_waiting_frames) {
-    call->second.waiting.push_back(std::move(frame));
-  }
+  if (call == calls_.end()) return true;
+  auto& [address, waiting, bytes] = call->second;
+  if (waiting.size() >= Backlog::max_frames || bytes >= Backlog::max_bytes) return false;
+  bytes += frame.size();
+  waiting.push_back(std::move(frame));
+  return true;
 }
 
 void RemoteActors::send_reason(FrameKind kind, const NodeId& to, ActorNumber source,
@@ -190,7 +211,7 @@ void RemoteActors::send_reason(FrameKind kind, const NodeId& to, ActorNumber sou
   frame.header.type = capnp::typeId<msg::Reason>();
   frame.body =
       Msg<msg::Reason>::build([&](msg::Reason::Builder b) { write_reason(b, reason); }).body();
-  send(to, std::move(frame));
+  (void)send(to, std::move(frame));  // not data: always taken
 }
 
 bool RemoteActors::encode(const caf::mailbox_element& element, Frame& frame) const {
@@ -224,6 +245,9 @@ void RemoteActors::forward(const NodeId& node, caf::abstract_actor& proxy,
   frame.header.source = source;
   frame.header.target = proxy.id();
   frame.header.message_id = element.mid.integer_value();
+  if (element.mid.is_request()) {
+    frame.header.remaining_ms = static_cast<std::uint32_t>(AskLimit::current().count());
+  }
   if (!encode(element, frame)) {
     log_error("only Msg<S> of a registered type can go to another process; dropped for {}",
               to_string(node));
@@ -236,12 +260,25 @@ void RemoteActors::forward(const NodeId& node, caf::abstract_actor& proxy,
     if (!lost && element.sender) {
       reachable_.try_emplace(source, element.sender.get(), true);
       if (element.mid.is_request()) {
-        pending_[key(source, element.mid)] = {element.sender, element.mid, node};
+        const auto due = std::chrono::steady_clock::now() + AskLimit::current() + answer_grace;
+        pending_[key(source, element.mid)] = {element.sender, element.mid, node, due};
       }
     }
   }
   if (lost) return bounce(element, caf::sec::request_receiver_down);
-  send(node, std::move(frame));
+  if (send(node, std::move(frame))) return;
+  (void)take_pending(source, element.mid);
+  note_refused(node);
+  bounce(element,
+         to_caf({ErrorCode::resource_exhausted, "too much waits for node " + to_string(node)}));
+}
+
+void RemoteActors::note_refused(const NodeId& node) {
+  const auto count = ++refused_;
+  if (std::has_single_bit(count)) {  // the 1st, 2nd, 4th, ...: it may be very many
+    log_warn("refused {} message(s) because too much waits; the last for {}", count,
+             to_string(node));
+  }
 }
 
 void RemoteActors::on_peer_up(const PeerInfo& peer) {
@@ -250,7 +287,7 @@ void RemoteActors::on_peer_up(const PeerInfo& peer) {
     peers_[peer.id] = peer;
     const auto call = calls_.find(peer.id);
     if (call != calls_.end() && transport_ != nullptr) {
-      for (auto& frame : call->second.waiting) transport_->send(peer.id, std::move(frame));
+      for (auto& frame : call->second.waiting) (void)transport_->send(peer.id, std::move(frame));
       calls_.erase(call);
     }
   }
@@ -308,8 +345,9 @@ void RemoteActors::lose(const NodeId& node, const Error& why) {
     if (auto proxy = weak.lock())
       static_cast<RemoteProxy*>(proxy->get())->kill_proxy(nullptr, reason);
   }
-  const caf::detail::sync_request_bouncer answer{caf::sec::request_receiver_down};
-  for (const auto& request : unanswered) answer(request.asker, request.id);
+  for (const auto& request : unanswered) {
+    answer_with(request.asker, request.id, caf::sec::request_receiver_down);
+  }
 }
 
 void RemoteActors::on_frame(const NodeId& from, Frame frame) {
@@ -335,7 +373,7 @@ void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
               ? caf::make_message()
               : caf::make_message(read_reason(*MessageView<msg::Reason>(frame.body.bytes())));
       return asker->enqueue(caf::make_mailbox_element(nullptr, id, {}, std::move(content)),
-                            nullptr);
+                            lane_of(asker->id()));
     }
     case FrameKind::exit: {
       const auto target = local(header.target);
@@ -358,8 +396,17 @@ void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
       watched_.erase({from, header.source});
       return;
     }
-    case FrameKind::hello:
+    case FrameKind::link:
+    case FrameKind::unlink:
+      return link_for(from, header);
+    case FrameKind::demonitor: {
+      const std::lock_guard lock(mutex_);
+      monitored_.erase({from, header.target});
       return;
+    }
+    case FrameKind::hello:
+    case FrameKind::credit:
+      return;  // the transport's own
   }
 }
 
@@ -381,7 +428,68 @@ void RemoteActors::deliver_data(const NodeId& from, const Frame& frame) {
   auto content = type->make(frame.body, frame.blob);
   auto source = header.source != 0 ? proxy(from, header.source) : nullptr;
   target->enqueue(caf::make_mailbox_element(std::move(source), id, {}, std::move(content)),
-                  nullptr);
+                  lane_of(target->id()));
+}
+
+void RemoteActors::on_pause() {
+  inline_unit_.run();
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_overdue_check_) return;
+  next_overdue_check_ = now + overdue_check;
+  answer_overdue();
+}
+
+void RemoteActors::answer_overdue() {
+  std::vector<Pending> overdue;
+  {
+    const auto now = std::chrono::steady_clock::now();
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pending_, [&](auto& entry) {
+      const bool hit = entry.second.due < now;
+      if (hit) overdue.push_back(std::move(entry.second));
+      return hit;
+    });
+  }
+  for (const auto& request : overdue) {
+    answer_with(request.asker, request.id, caf::sec::request_timeout);
+  }
+}
+
+void RemoteActors::link(FrameKind kind, const NodeId& node, const caf::abstract_actor& proxy,
+                        caf::abstract_actor& local) {
+  {
+    const std::lock_guard lock(mutex_);
+    reachable_.try_emplace(local.id(), local.ctrl(), true);
+  }
+  Frame frame;
+  frame.header.kind = kind;
+  frame.header.source = local.id();
+  frame.header.target = proxy.id();
+  (void)send(node, std::move(frame));  // not data: always taken
+}
+
+void RemoteActors::link_for(const NodeId& from, const FrameHeader& header) {
+  const Link link{from, header.source, header.target};
+  {
+    const std::lock_guard lock(mutex_);
+    if (header.kind == FrameKind::unlink) {
+      links_.erase(link);
+      return;
+    }
+    if (!links_.insert(link).second) return;
+  }
+  const auto theirs = proxy(from, header.source);
+  theirs->get()->attach_functor([this, link](const caf::error& reason) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (links_.erase(link) == 0) return;  // taken back
+    }
+    if (const auto ours = local(std::get<2>(link))) {
+      ours->enqueue(caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
+                                              caf::exit_msg{caf::actor_addr(), reason}),
+                    nullptr);
+    }
+  });
 }
 
 void RemoteActors::monitor_for(const NodeId& from, ActorNumber actor) {
@@ -398,7 +506,7 @@ void RemoteActors::monitor_for(const NodeId& from, ActorNumber actor) {
     {
       const std::lock_guard lock(mutex_);
       reachable_.erase(actor);
-      monitored_.erase({from, actor});
+      if (monitored_.erase({from, actor}) == 0) return;  // they do not want to know any more
     }
     send_reason(FrameKind::down, from, actor, 0, {}, reason);
   });
