@@ -22,7 +22,7 @@ Result<FrameHeader> parse_frame_header(std::span<const std::byte> bytes) {
                 "a frame of version " + std::to_string(header.version) + ", this program knows " +
                     std::to_string(FrameHeader::current_version));
   }
-  if (header.kind < FrameKind::hello || header.kind > FrameKind::down || header.flags != 0) {
+  if (header.kind < FrameKind::hello || header.kind > FrameKind::bulk_answer || header.flags != 0) {
     return fail(ErrorCode::corrupt, "a frame of an unknown kind");
   }
   if (header.body_bytes > max_body_bytes || header.body_bytes % 8 != 0) {

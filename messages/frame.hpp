@@ -11,13 +11,15 @@ namespace troupe {
 
 /// What a frame between two nodes is for.
 enum class FrameKind : std::uint8_t {
-  hello = 1,    ///< the first frame of a connection: the data path works
-  data,         ///< a message, a request or a reply: body, and perhaps a blob
-  void_reply,   ///< the reply to a request that answers nothing
-  error_reply,  ///< a request failed; body: msg::Reason
-  exit,         ///< ends an actor; body: msg::Reason
-  monitor,      ///< the sender wants to know when the target ends
-  down,         ///< the source, which the target node monitors, has ended; body: msg::Reason
+  hello = 1,     ///< the first frame of a connection: the data path works
+  data,          ///< a message, a request or a reply: body, and perhaps a blob
+  void_reply,    ///< the reply to a request that answers nothing
+  error_reply,   ///< a request failed; body: msg::Reason
+  exit,          ///< ends an actor; body: msg::Reason
+  monitor,       ///< the sender wants to know when the target ends
+  down,          ///< the source, which the target node monitors, has ended; body: msg::Reason
+  bulk_request,  ///< reads or writes exposed memory; body: msg::BulkRequest, blob: what to write
+  bulk_answer,   ///< the answer; body: msg::BulkAnswer, blob: what was read
 };
 
 /// The fixed part of a frame, little-endian as it stands in memory.

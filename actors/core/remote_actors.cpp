@@ -359,6 +359,8 @@ void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
       return;
     }
     case FrameKind::hello:
+    case FrameKind::bulk_request:  // the node's Bulk takes these out before
+    case FrameKind::bulk_answer:
       return;
   }
 }
