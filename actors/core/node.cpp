@@ -3,6 +3,7 @@
 
 #include "actors/core/net_module.hpp"
 #include "actors/core/node_actor.hpp"
+#include "actors/net/bulk/bulk.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_transport.hpp"
@@ -50,9 +51,13 @@ Result<void> Node::open() {
         {id_, options_.version, node_actor_.id(), options_.listen, options_.secret});
   }
   auto& remote = system_->network_manager().remote();
-  auto self = transport_->start(remote);
+  auto bulk = Bulk::make();
+  if (!bulk) return Failure(bulk.error());
+  bulk_ = std::move(*bulk);
+  auto self = transport_->start(bulk_->handler(remote));
   if (!self) return Failure(self.error());
   self_ = *self;
+  bulk_->attach(*transport_, self_);
   remote.attach(*transport_, self_);
   (void)remote.ref(node_actor_);  // makes it reachable
   return {};
@@ -65,6 +70,7 @@ Node::~Node() {
     self->wait_for(node_actor_);
   }
   if (transport_) transport_->stop();
+  if (bulk_) bulk_->detach();
   system_->network_manager().remote().detach();
   node_actor_ = nullptr;
 }

@@ -16,6 +16,7 @@
 
 namespace troupe {
 
+class Bulk;
 class LoopbackHub;
 struct NodeConfig;
 
@@ -49,6 +50,9 @@ class Node {
   /// The actor that spawns kinds on another node.
   [[nodiscard]] caf::actor node_actor_of(const PeerInfo& peer);
 
+  /// What this process exposes to others and how it reaches what they expose; for any thread.
+  [[nodiscard]] Bulk& bulk() { return *bulk_; }
+
   /// Joins the node that listens there; watchers hear how it went.
   void connect(const Address& to);
   /// `watcher` gets PeerUp, PeerDown, ConnectFailed (remote_actors.hpp).
@@ -63,6 +67,7 @@ class Node {
   NodeId id_;
   std::unique_ptr<NodeConfig> config_;
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Bulk> bulk_;
   std::unique_ptr<caf::actor_system> system_;
   PeerInfo self_;
   caf::actor node_actor_;
