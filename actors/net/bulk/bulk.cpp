@@ -52,7 +52,10 @@ TransportHandler& Bulk::handler(TransportHandler& next) {
 
 void Bulk::attach(Transport& transport, const PeerInfo& self) {
   store_->set_home(self.id, self.control);
-  messages_.attach(transport);
+  // After the transport's: the first context of a process complains of settings that it does not
+  // use.
+  rma_ = RmaWorker::from_environment();
+  messages_.attach(transport, rma_.get());
 }
 
 void Bulk::detach() { messages_.detach(); }

@@ -33,6 +33,7 @@ class Bulk {
 
   explicit Bulk(std::unique_ptr<BulkStore> store);
 
+  std::unique_ptr<RmaWorker> rma_;  ///< where the environment asks for it; outlives registrations
   std::unique_ptr<BulkStore> store_;
   BulkMessages messages_;
   std::unique_ptr<Router> router_;

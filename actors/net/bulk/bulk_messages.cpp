@@ -37,7 +37,8 @@ class Counted {
 
 }  // namespace
 
-void BulkMessages::attach(Transport& transport) {
+void BulkMessages::attach(Transport& transport, RmaWorker* rma) {
+  rma_ = rma;
   const std::lock_guard lock(mutex_);
   transport_ = &transport;
 }
@@ -79,24 +80,29 @@ Result<void> BulkMessages::reach(const BulkRef& ref, Deadline deadline) {
 
 Result<BulkMessages::Question> BulkMessages::ask(const BulkJob& job, const BulkBatch& batch) {
   Frame frame;
-  frame.header.kind = FrameKind::bulk_request;
-  frame.header.type = capnp::typeId<msg::BulkRequest>();
   frame.body = write_request(job.ref, job.write, batch);
   if (job.write) {
     const auto bytes = job.from.bytes().subspan(batch.at, batch.bytes);
     frame.blob = Slice(std::make_shared<const Slice>(job.from), bytes);
   }
+  return send_question(job.ref.node, std::move(frame), job.write ? 0 : batch.bytes);
+}
+
+Result<BulkMessages::Question> BulkMessages::send_question(const NodeId& to, Frame frame,
+                                                           std::optional<std::uint64_t> bytes) {
+  frame.header.kind = FrameKind::bulk_request;
+  frame.header.type = capnp::typeId<msg::BulkRequest>();
   auto asked = std::make_shared<Asked>();
-  asked->of = job.ref.node;
-  asked->bytes = job.write ? 0 : batch.bytes;
+  asked->of = to;
+  asked->bytes = bytes;
   const std::lock_guard lock(mutex_);
-  if (transport_ == nullptr || !up_.contains(job.ref.node)) {
-    return fail(ErrorCode::unavailable, "node " + to_string(job.ref.node) + " is gone");
+  if (transport_ == nullptr || !up_.contains(to)) {
+    return fail(ErrorCode::unavailable, "node " + to_string(to) + " is gone");
   }
   const auto number = next_question_++;
   frame.header.message_id = number;
   asked_.emplace(number, asked);
-  transport_->send(job.ref.node, std::move(frame));
+  transport_->send(to, std::move(frame));
   return Question(number, std::move(asked));
 }
 
@@ -159,6 +165,37 @@ Result<Slice> BulkMessages::fetch(const BulkJob& job) {
   return wait(*question, job.deadline);
 }
 
+Result<RmaGrant> BulkMessages::ask_for_grant(const BulkJob& job) {
+  Frame frame;
+  frame.body = write_grant_request(job.ref);
+  const auto question = send_question(job.ref.node, std::move(frame), std::nullopt);
+  if (!question) return Failure(question.error());
+  const auto answer = wait(*question, job.deadline);
+  if (!answer) return Failure(answer.error());
+  return read_grant(*answer);
+}
+
+Result<void> BulkMessages::carry_out_one_sided(const BulkJob& job) {
+  auto* const rma = rma_.load();
+  if (rma == nullptr) return fail(ErrorCode::permission_denied, "no one-sided access here");
+  if (auto ok = reach(job.ref, job.deadline); !ok) return ok;
+  const auto grant = ask_for_grant(job);
+  if (!grant) return Failure(grant.error());
+  std::uint64_t at = 0;
+  for (const auto& range : job.ranges) {
+    const auto held = job.credits.take(range.length, job.deadline);
+    if (!held) return Failure(held.error());
+    const auto to = job.to.subspan(at, range.length);
+    if (auto ok = rma->get(*grant, range.offset, to, job.deadline); !ok) return ok;
+    at += range.length;
+  }
+  // A request for nothing says whether it is still exposed: if not, what was read may be anything.
+  const auto still = ask(job, {});
+  if (!still) return Failure(still.error());
+  const auto answer = wait(*still, job.deadline);
+  return answer ? Result<void>() : Failure(answer.error());
+}
+
 void BulkMessages::fail_all(const std::function<bool(const Asked&)>& whose, const Error& why) {
   const std::lock_guard lock(mutex_);
   std::erase_if(asked_, [&](auto& entry) {
@@ -207,10 +244,10 @@ void BulkMessages::take_answer(const NodeId& from, const Frame& frame) {
   auto& asked = *it->second;
   if (!said) {
     asked.answer = Failure(said.error());
-  } else if (frame.blob.size() != asked.bytes) {
+  } else if (asked.bytes && frame.blob.size() != *asked.bytes) {
     asked.answer =
         fail(ErrorCode::corrupt, std::to_string(frame.blob.size()) + " bytes came where " +
-                                     std::to_string(asked.bytes) + " were asked for");
+                                     std::to_string(*asked.bytes) + " were asked for");
   } else {
     asked.answer = frame.blob;
   }
@@ -237,6 +274,7 @@ Result<Slice> BulkMessages::carry_out_for(const NodeId& from, const Frame& frame
   if (!memory) return Failure(memory.error());
   const auto& batch = request->batch;
   if (auto ok = total_of(batch.ranges, memory->bytes.size()); !ok) return Failure(ok.error());
+  if (request->grant) return grant_for(*request, *memory);
   if (!request->write) {
     auto read = read_for(from, *memory, batch);
     if (memory->immutable || !read) return read;
@@ -253,6 +291,19 @@ Result<Slice> BulkMessages::carry_out_for(const NodeId& from, const Frame& frame
     next += range.length;
   }
   return Slice();
+}
+
+Result<Slice> BulkMessages::grant_for(const BulkRequest& request, const BulkMemory& memory) {
+  auto* const rma = rma_.load();
+  if (rma == nullptr) return fail(ErrorCode::permission_denied, "no one-sided access here");
+  auto registration = store_.kept(request.slot, request.key);
+  if (!registration) {
+    auto made = rma->grant(memory);
+    if (!made) return fail(ErrorCode::permission_denied, made.error().what);
+    registration = std::make_shared<const RmaRegistration>(std::move(*made));
+    store_.keep(request.slot, request.key, registration);
+  }
+  return write_grant(registration->grant);
 }
 
 Result<Slice> BulkMessages::read_for(const NodeId& from, const BulkMemory& memory,

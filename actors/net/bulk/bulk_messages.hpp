@@ -3,6 +3,7 @@
 
 #include "actors/net/bulk/bulk_job.hpp"
 #include "actors/net/bulk/bulk_store.hpp"
+#include "actors/net/bulk/rma_worker.hpp"
 #include "actors/net/transport.hpp"
 
 #include <atomic>
@@ -19,15 +20,17 @@
 
 namespace troupe {
 
+struct BulkRequest;
+
 /// Bulk data by frames: asks other nodes for what they expose, and answers what they ask of this
 /// one. Asking is safe from any thread and blocks it; answering happens on the transport's thread
 /// and copies nothing but small scattered ranges.
 class BulkMessages {
  public:
-  explicit BulkMessages(const BulkStore& store) : store_(store) {}
+  explicit BulkMessages(BulkStore& store) : store_(store) {}
 
-  /// The transport has started.
-  void attach(Transport& transport);
+  /// The transport has started. `rma`: what grants and makes one-sided reads; nullptr: nothing.
+  void attach(Transport& transport, RmaWorker* rma);
   /// Nothing is sent any more; who waits gets an error.
   void detach();
 
@@ -35,6 +38,10 @@ class BulkMessages {
   [[nodiscard]] Result<void> carry_out(const BulkJob& job);
   /// A whole exposure as it came, without copying it once more.
   [[nodiscard]] Result<Slice> fetch(const BulkJob& job);
+  /// A pull by one-sided reads, which the exposing node grants and in the end confirms. Errors:
+  /// also permission_denied where one of the two has no RmaWorker.
+  [[nodiscard]] Result<void> carry_out_one_sided(const BulkJob& job);
+  [[nodiscard]] bool has_rma() const { return rma_ != nullptr; }
   /// One message carries at most so much.
   static constexpr std::uint64_t piece_bytes = std::uint64_t{4} << 20;
 
@@ -48,7 +55,7 @@ class BulkMessages {
   /// A question that has been sent.
   struct Asked {
     NodeId of;
-    std::uint64_t bytes = 0;  ///< that the answer must carry
+    std::optional<std::uint64_t> bytes;  ///< that the answer must carry; none: any
     std::optional<Result<Slice>> answer;
   };
   using Question = std::pair<std::uint64_t, std::shared_ptr<Asked>>;
@@ -60,6 +67,9 @@ class BulkMessages {
 
   [[nodiscard]] Result<void> reach(const BulkRef& ref, Deadline deadline);
   [[nodiscard]] Result<Question> ask(const BulkJob& job, const BulkBatch& batch);
+  [[nodiscard]] Result<Question> send_question(const NodeId& to, Frame frame,
+                                               std::optional<std::uint64_t> bytes);
+  [[nodiscard]] Result<RmaGrant> ask_for_grant(const BulkJob& job);
   [[nodiscard]] Result<Slice> wait(const Question& question, Deadline deadline);
   void forget(const Question& question);
   void fail_all(const std::function<bool(const Asked&)>& whose, const Error& why);
@@ -67,9 +77,11 @@ class BulkMessages {
   [[nodiscard]] Result<Slice> carry_out_for(const NodeId& from, const Frame& frame);
   [[nodiscard]] Result<Slice> read_for(const NodeId& from, const BulkMemory& memory,
                                        const BulkBatch& batch);
+  [[nodiscard]] Result<Slice> grant_for(const BulkRequest& request, const BulkMemory& memory);
   void take_answer(const NodeId& from, const Frame& frame);
 
-  const BulkStore& store_;
+  BulkStore& store_;
+  std::atomic<RmaWorker*> rma_{nullptr};
   std::mutex mutex_;
   std::condition_variable changed_;
   Transport* transport_ = nullptr;

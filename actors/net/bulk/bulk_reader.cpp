@@ -12,6 +12,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t threads_for_later = 2;
+constexpr std::uint64_t worth_one_side = 65536;
 constexpr std::size_t most_peers = 1024;  // remembered, as long as nobody uses more at once
 
 Deadline deadline_of(const BulkOptions& options) {
@@ -74,7 +75,9 @@ Result<BulkDone> BulkReader::push(const BulkRef& ref, std::span<const BulkRange>
 Result<Slice> BulkReader::fetch(const BulkRef& ref, const BulkOptions& options) {
   const auto peer = peer_of(ref);
   const bool far = ref.store != own_.id() && !is_near(ref, *peer);
-  if (far && !options.only && ref.length > 0 && ref.length <= BulkMessages::piece_bytes) {
+  const bool one_sided = messages_.has_rma() && !peer->two_sided && ref.length >= worth_one_side;
+  if (far && !one_sided && !options.only && ref.length > 0 &&
+      ref.length <= BulkMessages::piece_bytes) {
     auto whole = messages_.fetch({ref, {}, {}, {}, false, deadline_of(options), peer->credits});
     (void)count(whole ? Result<BulkPath>(BulkPath::message) : Failure(whole.error()), ref.length);
     return whole;
@@ -107,6 +110,20 @@ Result<BulkPath> BulkReader::carry_out(const BulkJob& job, Peer& peer, const Bul
     if (job.write && !job.ref.writable) return done;
     if (job.ref.node.name.empty()) return done;
     peer.closed = true;
+  }
+  return through_network(job, peer, only);
+}
+
+Result<BulkPath> BulkReader::through_network(const BulkJob& job, Peer& peer,
+                                             std::optional<BulkPath> only) {
+  const bool one_sided = !job.write && messages_.has_rma() && !peer.two_sided &&
+                         job.bytes() >= worth_one_side && !only;
+  if (one_sided || only == BulkPath::rma) {
+    if (job.write) return fail(ErrorCode::invalid_argument, "one-sided access is for pulling");
+    auto done = messages_.carry_out_one_sided(job);
+    if (done) return BulkPath::rma;
+    if (only || done.error().code != ErrorCode::permission_denied) return Failure(done.error());
+    peer.two_sided = true;
   }
   if (auto ok = messages_.carry_out(job); !ok) return Failure(ok.error());
   return BulkPath::message;

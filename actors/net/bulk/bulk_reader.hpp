@@ -81,6 +81,7 @@ class BulkReader {
     ByteCredits credits;
     std::mutex mutex;
     std::shared_ptr<OtherProcess> process;  ///< once it was met
+    std::atomic<bool> two_sided{false};     ///< it grants no one-sided reads
     std::atomic<bool> closed{false};        ///< it may not be read directly: ask it by messages
   };
 
@@ -90,6 +91,8 @@ class BulkReader {
   [[nodiscard]] Result<BulkPath> within_process(const BulkJob& job) const;
   [[nodiscard]] Result<BulkPath> on_this_host(const BulkJob& job, Peer& peer,
                                               std::optional<BulkPath> only);
+  [[nodiscard]] Result<BulkPath> through_network(const BulkJob& job, Peer& peer,
+                                                 std::optional<BulkPath> only);
   [[nodiscard]] Result<BulkDone> count(Result<BulkPath> path, std::uint64_t bytes);
   [[nodiscard]] bool is_near(const BulkRef& ref, const Peer& peer) const;
 

@@ -203,6 +203,20 @@ Result<BulkMemory> BulkStore::find(std::uint32_t slot, std::uint64_t key, bool w
   return it->second.memory;
 }
 
+void BulkStore::keep(std::uint32_t slot, std::uint64_t key,
+                     std::shared_ptr<const RmaRegistration> what) {
+  const std::lock_guard lock(mutex_);
+  const auto it = exposures_.find(slot);
+  if (it != exposures_.end() && it->second.key == key) it->second.registration = std::move(what);
+}
+
+std::shared_ptr<const RmaRegistration> BulkStore::kept(std::uint32_t slot,
+                                                       std::uint64_t key) const {
+  const std::lock_guard lock(mutex_);
+  const auto it = exposures_.find(slot);
+  return it != exposures_.end() && it->second.key == key ? it->second.registration : nullptr;
+}
+
 std::size_t BulkStore::size() const {
   const std::lock_guard lock(mutex_);
   return exposures_.size();

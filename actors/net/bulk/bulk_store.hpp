@@ -17,6 +17,8 @@
 
 namespace troupe {
 
+struct RmaRegistration;
+
 /// Memory with whatever keeps it alive; unlike a Slice it may be written.
 struct BulkMemory {
   std::shared_ptr<const void> owner;
@@ -58,6 +60,12 @@ class BulkStore {
   /// invalid_argument.
   [[nodiscard]] Result<BulkMemory> find(std::uint32_t slot, std::uint64_t key, bool write) const;
 
+  /// What is registered for one-sided access to an exposure: kept with it, and gone before its
+  /// memory.
+  void keep(std::uint32_t slot, std::uint64_t key, std::shared_ptr<const RmaRegistration> what);
+  [[nodiscard]] std::shared_ptr<const RmaRegistration> kept(std::uint32_t slot,
+                                                            std::uint64_t key) const;
+
   [[nodiscard]] std::uint64_t id() const { return id_; }
   /// How many exposures there are, withdrawn ones that somebody still writes to included.
   [[nodiscard]] std::size_t size() const;
@@ -69,6 +77,7 @@ class BulkStore {
     BulkMemory memory;
     Fd file;
     bool writable = false;
+    std::shared_ptr<const RmaRegistration> registration;  ///< last: it goes first
   };
 
   BulkStore(std::uint64_t id, ExposureTable table);

@@ -38,6 +38,10 @@ auto read(std::span<const std::byte> body, const Use& use)
   }
 }
 
+capnp::Data::Reader data_of(const std::string& text) {
+  return {reinterpret_cast<const kj::byte*>(text.data()), text.size()};
+}
+
 ErrorCode known(msg::ErrorCode code) {
   return code <= msg::ErrorCode::ABORTED ? static_cast<ErrorCode>(code) : ErrorCode::internal;
 }
@@ -57,9 +61,34 @@ Slice write_request(const BulkRef& ref, bool write, const BulkBatch& batch) {
   });
 }
 
+Slice write_grant_request(const BulkRef& ref) {
+  return build<msg::BulkRequest>([&](msg::BulkRequest::Builder to) {
+    to.setSlot(ref.slot);
+    to.setKey(ref.key);
+    to.setGrant(true);
+  });
+}
+
+Slice write_grant(const RmaGrant& grant) {
+  return build<msg::BulkGrant>([&](msg::BulkGrant::Builder to) {
+    to.setWorker(data_of(grant.worker));
+    to.setKey(data_of(grant.key));
+    to.setAddress(grant.address);
+  });
+}
+
+Result<RmaGrant> read_grant(const Slice& blob) {
+  return read<msg::BulkGrant>(blob.bytes(), [](msg::BulkGrant::Reader from) -> Result<RmaGrant> {
+    const auto text = [](capnp::Data::Reader data) {
+      return std::string(reinterpret_cast<const char*>(data.begin()), data.size());
+    };
+    return RmaGrant{text(from.getWorker()), text(from.getKey()), from.getAddress()};
+  });
+}
+
 Result<BulkRequest> read_request(std::span<const std::byte> body) {
   return read<msg::BulkRequest>(body, [](msg::BulkRequest::Reader from) -> Result<BulkRequest> {
-    BulkRequest request{from.getSlot(), from.getKey(), from.getWrite(), {}};
+    BulkRequest request{from.getSlot(), from.getKey(), from.getWrite(), from.getGrant(), {}};
     if (from.getRanges().size() > most_ranges_asked) {
       return fail(ErrorCode::invalid_argument,
                   std::to_string(from.getRanges().size()) + " ranges at once, " +

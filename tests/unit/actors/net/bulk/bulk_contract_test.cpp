@@ -35,7 +35,8 @@ class Scene {
       node_ = BulkNode::on_ucx("reader", secret_);
     }
     if (kind.starts_with("message")) options.only = BulkPath::message;
-    if (kind == "cma" || kind == "memfd" || kind == "message-ucx") {
+    if (kind == "rma") options.only = BulkPath::rma;
+    if (kind == "rma" || kind == "cma" || kind == "memfd" || kind == "message-ucx") {
       peer_ = std::make_unique<PeerProcess>(secret_);
     }
   }
@@ -104,6 +105,36 @@ BOOST_DATA_TEST_CASE(a_pull_gives_the_bytes_of_all_ranges_in_order, kinds, kind)
   }
   const auto path = scene.reader().counters();
   BOOST_TEST(path.failed == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_sided_reads_give_the_same_bytes_until_the_memory_is_withdrawn) {
+  ::setenv("TROUPE_RMA", "cma", 1);
+  Scene scene("rma");
+  ::unsetenv("TROUPE_RMA");
+  const auto ref = scene.expose(false);
+  for (const auto& ranges : selections()) {
+    auto to = memory_for(ranges);
+    const auto done = scene.reader().pull(ref, ranges, to, scene.options);
+    BOOST_REQUIRE_MESSAGE(done, test::why(done));
+    BOOST_TEST(name_of(done->path) == "rma");
+    BOOST_TEST(is_pattern(to, ranges));
+  }
+  BOOST_REQUIRE(scene.withdraw());
+  auto to = std::vector<std::byte>(size);
+  const BulkRange all[] = {{0, size}};
+  const auto late = scene.reader().pull(ref, all, to, scene.options);
+  BOOST_REQUIRE(!late);
+  BOOST_CHECK(late.error().code == ErrorCode::not_found);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_without_one_sided_reads_says_so) {
+  Scene scene("message-ucx");
+  const auto ref = scene.expose(false);
+  std::vector<std::byte> to(size);
+  const BulkRange all[] = {{0, size}};
+  const auto refused = scene.reader().pull(ref, all, to, {Millis(5000), BulkPath::rma});
+  BOOST_REQUIRE(!refused);
+  BOOST_CHECK(refused.error().code == ErrorCode::permission_denied);
 }
 
 BOOST_DATA_TEST_CASE(a_fetch_gives_everything, kinds, kind) {
