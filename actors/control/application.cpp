@@ -172,6 +172,7 @@ SupervisorSpec Builder::supervisor(const std::string& path) {
     } else if (name != "." && std::string(other.getSupervisor()) == path) {
       ChildSpec child;
       child.path = job_ + "/" + name;
+      child.restart = Restart::transient;  // ended normally: nobody below it should live
       child.starter = make_local_starter([&node = node_, inner = supervisor(name)] {
         return Result<caf::actor>(spawn_supervisor(node, inner));
       });

@@ -190,14 +190,25 @@ Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const st
   return process;
 }
 
-class LocalLife final : public ChildLife {};
+class LocalLife final : public ChildLife {
+ public:
+  explicit LocalLife(caf::actor actor) : actor_(std::move(actor)) {}
+  ~LocalLife() override {
+    if (actor_) caf::anon_send_exit(actor_, caf::exit_reason::kill);
+  }
+
+ private:
+  caf::actor actor_;
+};
 
 class LocalStarter final : public ChildStarter {
  public:
   explicit LocalStarter(std::function<Result<caf::actor>()> spawn) : spawn_(std::move(spawn)) {}
   std::unique_ptr<ChildLife> start(Report report) override {
-    report(spawn_());
-    return std::make_unique<LocalLife>();
+    auto actor = spawn_();
+    auto life = std::make_unique<LocalLife>(actor ? *actor : nullptr);
+    report(std::move(actor));
+    return life;
   }
 
  private:
