@@ -48,3 +48,19 @@ struct ActorRef @0xc6e2f4a8b0d30908 {
   control @1 :Address;
   actor @2 :UInt64;
 }
+
+struct BulkRef @0xd7f305b9c1e40a09 {
+  # Memory that a process has exposed for others to read, and perhaps to write (actors/net/bulk). Who holds
+  # the key may; what is allowed and how much there is, the exposing side checks.
+  node @0 :NodeId;
+  control @1 :Address;
+  host @2 :UInt64;
+  pid @3 :UInt32;
+  started @4 :UInt64;
+  table @5 :Int32;
+  store @6 :UInt64;
+  slot @7 :UInt32;
+  key @8 :UInt64;
+  length @9 :UInt64;
+  writable @10 :Bool;
+}

@@ -6,6 +6,7 @@
 using Cxx = import "/capnp/c++.capnp";
 using import "common.capnp".doc;
 using import "common.capnp".ActorRef;
+using import "common.capnp".BulkRef;
 using import "common.capnp".Error;
 $Cxx.namespace("troupe::msg");
 
@@ -59,19 +60,22 @@ struct TrainView @0xbf294105107a2807 {
 }
 
 struct TrainState @0xd14b6327329c2a09 {
-  # Donor to joiner; the blob is the state at the start of the step.
+  # Donor to joiner; the blob is the state at the start of the step, where `bulk` does not say that it is
+  # to be pulled.
   generation @0 :UInt64;
   step @1 :UInt64;
+  bulk @2 :BulkRef;
 }
 
 struct TrainPiece @0xe25c743843ad2b0a {
-  # Member to member; the blob is the piece's bytes.
+  # Member to member; the blob is the piece's bytes, where `bulk` does not say that they are to be pulled.
   kind @0 :UInt8;
   generation @1 :UInt64;
   step @2 :UInt64;
   from @3 :UInt32;
   level @4 :UInt32;
   index @5 :UInt32;
+  bulk @6 :BulkRef;
 }
 
 struct TrainReady @0xf36d854954be2c0b {

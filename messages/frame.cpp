@@ -9,7 +9,7 @@ namespace troupe {
 static_assert(std::endian::native == std::endian::little, "frames are little-endian as they stand");
 
 Result<void> check_frame_header(const FrameHeader& header) {
-  if (header.kind < FrameKind::hello || header.kind > FrameKind::credit) {
+  if (header.kind < FrameKind::hello || header.kind > FrameKind::bulk_answer) {
     return fail(ErrorCode::corrupt, "a frame of an unknown kind");
   }
   if (header.reserved != 0 || header.reserved2 != 0) {

@@ -11,17 +11,19 @@ namespace troupe {
 
 /// What a frame between two nodes is for.
 enum class FrameKind : std::uint8_t {
-  hello = 1,    ///< the first frame of a connection: the data path works
-  data,         ///< a message, a request or a reply: body, and perhaps a blob
-  void_reply,   ///< the reply to a request that answers nothing
-  error_reply,  ///< a request failed; body: msg::Reason
-  exit,         ///< ends an actor; body: msg::Reason
-  monitor,      ///< the sender wants to know when the target ends
-  demonitor,    ///< the sender does not want to know any more
-  link,         ///< when the source ends so shall the target
-  unlink,       ///< takes a link back
-  down,         ///< the source, which the target node monitors, has ended; body: msg::Reason
-  credit,       ///< the target has done with `message_id` messages of `type` bytes from the sender
+  hello = 1,     ///< the first frame of a connection: the data path works
+  data,          ///< a message, a request or a reply: body, and perhaps a blob
+  void_reply,    ///< the reply to a request that answers nothing
+  error_reply,   ///< a request failed; body: msg::Reason
+  exit,          ///< ends an actor; body: msg::Reason
+  monitor,       ///< the sender wants to know when the target ends
+  demonitor,     ///< the sender does not want to know any more
+  link,          ///< when the source ends so shall the target
+  unlink,        ///< takes a link back
+  down,          ///< the source, which the target node monitors, has ended; body: msg::Reason
+  credit,        ///< the target has done with `message_id` messages of `type` bytes from the sender
+  bulk_request,  ///< reads or writes exposed memory; body: msg::BulkRequest, blob: what to write
+  bulk_answer,   ///< the answer; body: msg::BulkAnswer, blob: what was read
 };
 
 /// The fixed part of a frame, little-endian as it stands in memory.

@@ -3,6 +3,7 @@
 
 #include "actors/core/node_actor.hpp"
 #include "actors/core/remote/net_module.hpp"
+#include "actors/net/bulk/bulk.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_transport.hpp"
@@ -43,9 +44,13 @@ Result<void> Node::open() {
                                      {}});
   }
   auto& remote = system_->network_manager().remote();
-  auto self = transport_->start(remote);
+  auto bulk = Bulk::make();
+  if (!bulk) return Failure(bulk.error());
+  bulk_ = std::move(*bulk);
+  auto self = transport_->start(bulk_->handler(remote));
   if (!self) return Failure(self.error());
   self_ = *self;
+  bulk_->attach(*transport_, self_);
   remote.attach(*transport_, self_);
   (void)remote.ref(node_actor_);  // makes it reachable
   return {};
@@ -58,6 +63,7 @@ Node::~Node() {
     self->wait_for(node_actor_);
   }
   if (transport_) transport_->stop();
+  if (bulk_) bulk_->detach();
   system_->network_manager().remote().detach();
   node_actor_ = nullptr;
 }

@@ -16,6 +16,7 @@
 
 namespace troupe {
 
+class Bulk;
 class LoopbackHub;
 struct NodeConfig;
 
@@ -54,6 +55,9 @@ class Node {
   /// between. Its handlers must be short (a watchdog warns above 1 ms) and may not block.
   void run_inline(const caf::actor& actor);
 
+  /// What this process exposes to others and how it reaches what they expose; for any thread.
+  [[nodiscard]] Bulk& bulk() { return *bulk_; }
+
   /// Joins the node that listens there; watchers hear how it went.
   void connect(const Address& to);
   /// `watcher` gets PeerUp, PeerDown, ConnectFailed (remote_actors.hpp).
@@ -68,6 +72,7 @@ class Node {
   NodeId id_;
   std::unique_ptr<NodeConfig> config_;
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Bulk> bulk_;
   std::unique_ptr<caf::actor_system> system_;
   PeerInfo self_;
   caf::actor node_actor_;

@@ -4,11 +4,13 @@
 #include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
+#include "actors/net/bulk/bulk.hpp"
 #include "actors/net/crypto.hpp"
 #include "gpu/easyscale/job/member_state.hpp"
 #include "gpu/easyscale/job/step_slots.hpp"
 #include "gpu/easyscale/kinds.hpp"
 #include "gpu/easyscale/numerics.hpp"
+#include "gpu/easyscale/tensor_link.hpp"
 #include "gpu/easyscale/wire_link.hpp"
 
 #include <caf/event_based_actor.hpp>
@@ -35,7 +37,11 @@ using Self = caf::stateful_actor<std::unique_ptr<Trainer>>;
 class Trainer {
  public:
   Trainer(Self* self, Node& node, TrainerSpec spec)
-      : self_(self), node_(node), spec_(std::move(spec)), slots_(spec_.state_fd) {}
+      : self_(self),
+        node_(node),
+        spec_(std::move(spec)),
+        slots_(spec_.state_fd),
+        tensors_(node.bulk()) {}
 
   void on_attach() {
     if (coordinator_) return;  // one life has one coordinator
@@ -52,27 +58,34 @@ class Trainer {
     if (!member_) return;
     auto read = message.read();
     View view = to_view(*read);
-    std::map<Member, caf::actor> peers;
+    std::map<Member, Peer> peers;
     for (const auto seat : read->getSeats()) {
       if (seat.getMember() == spec_.member) continue;
-      peers[seat.getMember()] = node_.resolve(read_ref(seat.getActor()));
+      const auto ref = read_ref(seat.getActor());
+      peers[seat.getMember()] = {node_.resolve(ref), is_another_process_here(node_.self(), ref)};
     }
     peers_ = std::move(peers);
+    tensors_.end_views_before(view.generation);
     carry_out(member_->on_view(std::move(view)));
   }
 
   void on_state(const Msg<msg::TrainState>& message) {
+    if (!member_) return;
     auto read = message.read();
-    if (member_)
-      carry_out(member_->on_state(read->getGeneration(), read->getStep(), message.blob()));
+    const auto bytes = take(message.blob(), read->getBulk());
+    if (bytes) carry_out(member_->on_state(read->getGeneration(), read->getStep(), *bytes));
   }
 
   void on_piece(const Msg<msg::TrainPiece>& message) {
-    if (member_) carry_out(member_->on_piece(to_piece(*message.read(), message.blob())));
+    if (!member_) return;
+    auto read = message.read();
+    const auto bytes = take(message.blob(), read->getBulk());
+    if (bytes) carry_out(member_->on_piece(to_piece(*read, *bytes)));
   }
 
   void on_commit(const Msg<msg::TrainCommit>& message) {
     auto read = message.read();
+    tensors_.end_step(read->getGeneration(), read->getStep());  // all have what they needed for it
     if (!member_) return;
     carry_out(member_->on_commit(read->getGeneration(), read->getStep(), read->getViewFollows()));
   }
@@ -99,6 +112,11 @@ class Trainer {
   }
 
  private:
+  struct Peer {
+    caf::actor actor;
+    bool is_near = false;  ///< another process of this host
+  };
+
   // What torch and the user's program throw ends the job: it would happen again.
   template <class Body>
   void guarded(const Body& body) {
@@ -185,10 +203,26 @@ class Trainer {
     }
   }
 
+  // None: what they were for is over, because the sender has gone on or is dead.
+  std::optional<Slice> take(const Slice& blob, msg::BulkRef::Reader bulk) {
+    auto bytes = tensors_.take(blob, bulk);
+    if (bytes) return *bytes;
+    if (TensorLink::is_over(bytes.error())) return std::nullopt;
+    // Nobody sends it again: a fresh start asks for everything.
+    self_->quit(to_caf(bytes.error()));
+    member_.reset();
+    return std::nullopt;
+  }
+
+  // `message` gets where the bytes are to be pulled from, if they are.
   template <class Message>
-  void send(Member to, Message message) {
+  void send(Member to, std::uint64_t generation, std::uint64_t step, const Slice& bytes,
+            const Message& message) {
     const auto peer = peers_.find(to);
-    if (peer != peers_.end() && peer->second) self_->send(peer->second, std::move(message));
+    if (peer == peers_.end() || !peer->second.actor) return;
+    std::optional<BulkRef> bulk;
+    if (peer->second.is_near) bulk = tensors_.offer(generation, step, bytes);
+    self_->send(peer->second.actor, message(bulk));
   }
 
   void carry_out(act::RunRank& act) {
@@ -197,14 +231,14 @@ class Trainer {
     carry_out(member_->rank_done(result->report, result->gradient, result->buffers));
   }
   void carry_out(act::GoOn& act) { self_->send(self_, GoOn{act.ticket}); }
-  void carry_out(act::SendPiece& act) { send(act.to, to_message(act.piece)); }
+  void carry_out(act::SendPiece& act) {
+    const auto& piece = act.piece;
+    send(act.to, piece.generation, piece.step, piece.bytes,
+         [&](const auto& bulk) { return to_message(piece, bulk); });
+  }
   void carry_out(act::SendState& act) {
-    send(act.to, Msg<msg::TrainState>::build(
-                     [&](msg::TrainState::Builder b) {
-                       b.setGeneration(act.generation);
-                       b.setStep(act.step);
-                     },
-                     snapshot()));
+    send(act.to, act.generation, act.step, snapshot(),
+         [&](const auto& bulk) { return to_message(act, snapshot(), bulk); });
   }
   void carry_out(act::LoadState& act) {
     snapshot_.reset();
@@ -245,7 +279,8 @@ class Trainer {
   caf::actor coordinator_;
   std::optional<Replica> replica_;
   std::optional<MemberState> member_;
-  std::map<Member, caf::actor> peers_;
+  std::map<Member, Peer> peers_;
+  TensorLink tensors_;
   std::optional<std::pair<std::uint64_t, Slice>> snapshot_;
 };
 

@@ -98,7 +98,7 @@ View to_view(msg::TrainView::Reader from) {
   return view;
 }
 
-Msg<msg::TrainPiece> to_message(const Piece& piece) {
+Msg<msg::TrainPiece> to_message(const Piece& piece, const std::optional<BulkRef>& bulk) {
   return Msg<msg::TrainPiece>::build(
       [&](msg::TrainPiece::Builder b) {
         b.setKind(static_cast<std::uint8_t>(piece.kind));
@@ -107,8 +107,20 @@ Msg<msg::TrainPiece> to_message(const Piece& piece) {
         b.setFrom(piece.from);
         b.setLevel(piece.node.level);
         b.setIndex(piece.node.index);
+        if (bulk) write_bulk_ref(b.initBulk(), *bulk);
       },
-      piece.bytes);
+      bulk ? Slice() : piece.bytes);
+}
+
+Msg<msg::TrainState> to_message(const act::SendState& act, const Slice& state,
+                                const std::optional<BulkRef>& bulk) {
+  return Msg<msg::TrainState>::build(
+      [&](msg::TrainState::Builder b) {
+        b.setGeneration(act.generation);
+        b.setStep(act.step);
+        if (bulk) write_bulk_ref(b.initBulk(), *bulk);
+      },
+      bulk ? Slice() : state);
 }
 
 Piece to_piece(msg::TrainPiece::Reader from, Slice bytes) {

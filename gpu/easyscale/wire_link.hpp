@@ -2,12 +2,14 @@
 #pragma once
 
 #include "actors/core/message.hpp"
+#include "actors/net/bulk/bulk_ref.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 #include "gpu/easyscale/job/member_state.hpp"
 #include "messages/easyscale.capnp.h"
 #include "messages/ids.hpp"
 
 #include <functional>
+#include <optional>
 
 namespace troupe {
 class MessageTypes;
@@ -28,7 +30,11 @@ void write_ref(msg::ActorRef::Builder to, const ActorRef& ref);
 /// `actor_of` writes where a member is.
 [[nodiscard]] Msg<msg::TrainView> to_message(
     const View& view, const std::function<void(Member, msg::ActorRef::Builder)>& actor_of);
-[[nodiscard]] Msg<msg::TrainPiece> to_message(const Piece& piece);
+/// `bulk`: where the piece's bytes are to be had; none: in the message.
+[[nodiscard]] Msg<msg::TrainPiece> to_message(const Piece& piece,
+                                              const std::optional<BulkRef>& bulk);
+[[nodiscard]] Msg<msg::TrainState> to_message(const act::SendState& act, const Slice& state,
+                                              const std::optional<BulkRef>& bulk);
 [[nodiscard]] Msg<msg::TrainReady> to_message(const act::SayReady& ready);
 [[nodiscard]] Msg<msg::TrainHolds> to_message(const act::SayHolds& holds);
 [[nodiscard]] Msg<msg::TrainCommit> to_message(const effect::SendCommit& commit);

@@ -406,7 +406,9 @@ void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
     }
     case FrameKind::hello:
     case FrameKind::credit:
-      return;  // the transport's own
+    case FrameKind::bulk_request:
+    case FrameKind::bulk_answer:
+      return;  // the transport's own, and those that the node's Bulk takes out before
   }
 }
 
