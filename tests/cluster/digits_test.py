@@ -109,10 +109,10 @@ class Digits(unittest.TestCase):
                 done = self.check_same_bits("--kill-one-at", f"12:{phase}", trainers=1, downs=1)
                 self.assertLessEqual(done["redone_steps"], 1)
 
-    def stop_one_at(self, step, what, *words):
-        """Runs 3 trainers, stops one of them at a step, then calls `what(pid, lines)`."""
+    def stop_one_at(self, step, what, epochs=EPOCHS):
+        """Runs 3 trainers, stops one of them at a step, then calls `what(pid, job, events)`."""
         job = self.home.start("run", str(run_support.GRAPH), "-o", "json",
-                              *settings(3, EPOCHS, *words))
+                              *settings(3, epochs))
         events = []
         for line in job.stdout:
             events.append(json.loads(line))
@@ -125,7 +125,6 @@ class Digits(unittest.TestCase):
         self.assertEqual(job.wait(timeout=60), 0, job.stderr.read())
         job.stdout.close()
         job.stderr.close()
-        self.assertEqual(events[-1]["params_sha256"], self.expected_hash())
         return events
 
     def read_until(self, name, limit, job, events):
@@ -148,6 +147,7 @@ class Digits(unittest.TestCase):
             os.kill(victim, signal.SIGCONT)
 
         events = self.stop_one_at(10, wait_and_continue)
+        self.assertEqual(events[-1]["params_sha256"], self.expected_hash())
         self.assertEqual(events[-1]["redone_steps"], 0)
 
     def test_who_does_not_answer_for_long_is_killed_and_replaced(self):
@@ -156,7 +156,10 @@ class Digits(unittest.TestCase):
             self.assertTrue(wait_until(lambda: victim not in self.home.processes(), 5))
             self.read_until("actor_up", 20, job, events)
 
-        events = self.stop_one_at(10, wait_for_its_end)
+        epochs = 20  # so that it still trains when the new one is up
+        events = self.stop_one_at(10, wait_for_its_end, epochs)
+        undisturbed, _ = self.done(epochs=epochs)
+        self.assertEqual(events[-1]["params_sha256"], undisturbed["params_sha256"])
         self.assertTrue(any(e["event"] == "waiting" for e in events))
         self.assertLessEqual(events[-1]["redone_steps"], 1)
 

@@ -253,7 +253,7 @@ class Decision {
   void conclude() {
     if (s_.evaluating) {
       if (s_.evaluator) return;
-      s_.evaluator = first_live();
+      s_.evaluator = least_busy();
       if (s_.evaluator) out_.push_back(effect::AskEvaluate{*s_.evaluator, *s_.evaluating});
       return;
     }
@@ -291,6 +291,20 @@ class Decision {
       if (s_.peers[m].live) return m;
     }
     return std::nullopt;
+  }
+
+  // While it measures, the others compute the next step: the first of those with the fewest ranks.
+  [[nodiscard]] std::optional<Member> least_busy() const {
+    std::optional<Member> best;
+    Rank fewest = 0;
+    for (std::size_t slot = 0; slot < s_.view.members.size(); ++slot) {
+      const Member member = s_.view.members[slot];
+      const Rank ranks = s_.view.ranges[slot].count;
+      if (!s_.peers[member].live || (best && ranks >= fewest)) continue;
+      best = member;
+      fewest = ranks;
+    }
+    return best;
   }
 
   void commit_if_all_ready() {

@@ -203,6 +203,18 @@ BOOST_AUTO_TEST_CASE(an_epochs_accuracy_is_known_before_the_next_commit) {
   BOOST_TEST(all_of<effect::SendCommit>(effects).size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(the_accuracy_is_measured_by_who_has_the_fewest_ranks) {
+  JobState job = started(3, 2);
+  JobEffects last;
+  for (int i = 0; i < 2; ++i) {
+    for (Member m = 0; m < 3; ++m) last = ready(job, m);
+  }
+  const auto asked = all_of<effect::AskEvaluate>(last);
+  BOOST_REQUIRE(asked.size() == 1U);
+  BOOST_TEST(job.view.ranges[0].count == 2U);
+  BOOST_TEST(asked[0].to == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(inputs_that_make_no_sense_are_rejected_or_ignored) {
   JobState job = started(2);
   const auto rejects = [&](const JobInput& in) {
