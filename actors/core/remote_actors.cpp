@@ -16,6 +16,8 @@
 #include <caf/system_messages.hpp>
 #include <caf/uri.hpp>
 
+#include <bit>
+
 namespace troupe {
 namespace {
 
@@ -29,6 +31,16 @@ caf::error node_gone(const NodeId& node) {
 
 void bounce(const caf::mailbox_element& element, const caf::error& why) {
   if (element.mid.is_request()) caf::detail::sync_request_bouncer{why}(element);
+}
+
+/// A weak pointer keeps its actor's memory, so those of ended actors go now and then: whenever the
+/// table has come to a power of two, which costs little for each entry.
+template <class Table>
+void drop_ended(Table& table) {
+  if (table.size() < 1024 || !std::has_single_bit(table.size())) return;
+  std::erase_if(table, [](const auto& entry) {
+    return entry.second == nullptr || entry.second.get()->strong_refs == 0;
+  });
 }
 
 NodeId from_caf(const caf::node_id& id) {
@@ -135,7 +147,9 @@ caf::strong_actor_ptr RemoteActors::proxy(const NodeId& node, ActorNumber actor)
   auto made = caf::make_actor<RemoteProxy, caf::strong_actor_ptr>(actor, to_caf(node), &system_,
                                                                   config, *this, node);
   const std::lock_guard lock(mutex_);
-  auto& slot = proxies_[node][actor];
+  auto& known = proxies_[node];
+  drop_ended(known);
+  auto& slot = known[actor];
   if (auto other = slot.lock()) return other;  // somebody else was faster
   slot = caf::weak_actor_ptr(made.get(), true);
   return made;
@@ -161,10 +175,11 @@ caf::strong_actor_ptr RemoteActors::local(ActorNumber actor) {
   return it == reachable_.end() ? nullptr : it->second.lock();
 }
 
-caf::strong_actor_ptr RemoteActors::take_pending(ActorNumber asker, caf::message_id id) {
+caf::strong_actor_ptr RemoteActors::take_pending(const NodeId& from, ActorNumber asker,
+                                                 caf::message_id id) {
   const std::lock_guard lock(mutex_);
   const auto it = pending_.find(key(asker, id));
-  if (it == pending_.end()) return nullptr;
+  if (it == pending_.end() || it->second.asked != from) return nullptr;
   auto result = std::move(it->second.asker);
   pending_.erase(it);
   return result;
@@ -234,6 +249,7 @@ void RemoteActors::forward(const NodeId& node, caf::abstract_actor& proxy,
     const std::lock_guard lock(mutex_);
     lost = transport_ == nullptr || (!peers_.contains(node) && !calls_.contains(node));
     if (!lost && element.sender) {
+      drop_ended(reachable_);
       reachable_.try_emplace(source, element.sender.get(), true);
       if (element.mid.is_request()) {
         pending_[key(source, element.mid)] = {element.sender, element.mid, node};
@@ -316,19 +332,30 @@ void RemoteActors::on_frame(const NodeId& from, Frame frame) {
   try {
     deliver(from, frame);
   } catch (const kj::Exception& e) {  // decode boundary
-    log_warn("dropped a broken message from {}: {}", to_string(from), e.getDescription().cStr());
+    note_broken(from, e.getDescription().cStr());
+  } catch (const std::exception& e) {
+    note_broken(from, e.what());
+  }
+}
+
+void RemoteActors::note_broken(const NodeId& from, const std::string& what) {
+  const auto count = ++broken_;
+  if (std::has_single_bit(count)) {  // the 1st, 2nd, 4th, ...: a peer may send very many
+    log_warn("dropped {} broken message(s); the last from {}: {}", count, to_string(from), what);
   }
 }
 
 void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
   const auto& header = frame.header;
   const caf::message_id id{header.message_id};
+  // CAF takes the content of those for what the number says, and ends the process where it is not.
+  if (id.is_stream_message()) return note_broken(from, "a message number that no node gives");
   switch (header.kind) {
     case FrameKind::data:
       return deliver_data(from, frame);
     case FrameKind::void_reply:
     case FrameKind::error_reply: {
-      const auto asker = take_pending(header.target, id);
+      const auto asker = take_pending(from, header.target, id);
       if (!asker) return;
       auto content =
           header.kind == FrameKind::void_reply
@@ -367,10 +394,10 @@ void RemoteActors::deliver_data(const NodeId& from, const Frame& frame) {
   const auto& header = frame.header;
   const caf::message_id id{header.message_id};
   const auto* type = types_.find(header.type);
-  const auto target = id.is_response() ? take_pending(header.target, id) : local(header.target);
+  const auto target =
+      id.is_response() ? take_pending(from, header.target, id) : local(header.target);
   if (type == nullptr || !target) {
-    if (type == nullptr)
-      log_warn("a message of unknown type {:x} from {}", header.type, to_string(from));
+    if (type == nullptr) note_broken(from, "unknown type " + std::to_string(header.type));
     if (id.is_request()) {
       const auto why =
           type == nullptr ? caf::sec::unexpected_message : caf::sec::request_receiver_down;

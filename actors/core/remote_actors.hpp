@@ -8,6 +8,7 @@
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -83,12 +84,15 @@ class RemoteActors final : public TransportHandler {
   [[nodiscard]] caf::strong_actor_ptr proxy(const NodeId& node, ActorNumber actor);
   [[nodiscard]] caf::strong_actor_ptr known_proxy(const NodeId& node, ActorNumber actor);
   [[nodiscard]] caf::strong_actor_ptr local(ActorNumber actor);
-  [[nodiscard]] caf::strong_actor_ptr take_pending(ActorNumber asker, caf::message_id id);
+  /// Who asked `from` that, if anybody did: nobody else may answer.
+  [[nodiscard]] caf::strong_actor_ptr take_pending(const NodeId& from, ActorNumber asker,
+                                                   caf::message_id id);
   void send(const NodeId& to, Frame frame);
   void send_reason(FrameKind kind, const NodeId& to, ActorNumber source, ActorNumber target,
                    caf::message_id id, const caf::error& reason);
   [[nodiscard]] bool encode(const caf::mailbox_element& element, Frame& frame) const;
   void lose(const NodeId& node, const Error& why);
+  void note_broken(const NodeId& from, const std::string& what);
   void deliver(const NodeId& from, const Frame& frame);
   void deliver_data(const NodeId& from, const Frame& frame);
   void monitor_for(const NodeId& from, ActorNumber actor);
@@ -97,6 +101,7 @@ class RemoteActors final : public TransportHandler {
 
   caf::actor_system& system_;
   const MessageTypes& types_;
+  std::atomic<std::uint64_t> broken_{0};  ///< messages that were dropped because of their content
 
   std::mutex mutex_;
   Transport* transport_ = nullptr;
