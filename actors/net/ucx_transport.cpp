@@ -8,6 +8,7 @@
 #include "actors/base/log.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/peer_table.hpp"
+#include "actors/net/strangers.hpp"
 #include "actors/net/ucx_worker.hpp"
 
 #include <sys/epoll.h>
@@ -27,7 +28,7 @@ namespace {
 
 using Clock = ControlConnection::Clock;
 constexpr auto handshake_time = std::chrono::seconds(5);
-constexpr std::size_t max_strangers = 256;  // connections that have not proved the secret yet
+constexpr int accepts_at_once = 64;  // between looks at what those before have to say
 
 /// What other threads want from the transport's thread.
 class Outbox {
@@ -82,6 +83,9 @@ class UcxTransport final : public Transport {
   void drain_outbox();
   void sleep();
   void accept();
+  /// Closes the stranger that is wanted least; false where there is none.
+  bool make_room(std::optional<int> stranger);
+  void note_refusal(const Error& why);
   void add(std::unique_ptr<ControlConnection> connection);
   void begin_call(const Outbox::Call& call);
   [[nodiscard]] Handshake make_handshake(Handshake::Role role, std::optional<NodeId> expected);
@@ -103,6 +107,9 @@ class UcxTransport final : public Transport {
   std::unique_ptr<PeerTable> peers_;
   std::map<int, std::unique_ptr<ControlConnection>> connections_;
   std::map<int, NodeId> known_;  ///< whose connection it is, once that is proved
+  Strangers strangers_;
+  std::uint64_t refused_ = 0;  ///< connections since the last line about that
+  Clock::time_point refusals_said_{};
   PeerInfo self_;
   std::string worker_address_;
   std::thread thread_;
@@ -193,14 +200,32 @@ Handshake UcxTransport::make_handshake(Handshake::Role role, std::optional<NodeI
 }
 
 void UcxTransport::accept() {
-  while (true) {
-    Fd fd(::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  for (int i = 0; i < accepts_at_once; ++i) {
+    sockaddr_storage from{};
+    socklen_t length = sizeof from;
+    Fd fd(::accept4(listener_.fd.get(), reinterpret_cast<sockaddr*>(&from), &length,
+                    SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const bool full = errno == EMFILE || errno == ENFILE;
+    if (!fd && full && make_room(strangers_.least_wanted())) continue;
     if (!fd) return;
-    if (connections_.size() - known_.size() >= max_strangers) continue;  // closes it
+    make_room(strangers_.victim());
+    strangers_.add(fd.get(), origin_of(from));
     add(std::make_unique<ControlConnection>(std::move(fd),
                                             make_handshake(Handshake::Role::called, {}),
                                             std::nullopt, Clock::now() + handshake_time));
   }
+}
+
+bool UcxTransport::make_room(std::optional<int> stranger) {
+  if (stranger) end(*stranger, {ErrorCode::resource_exhausted, "too many strangers at once"});
+  return stranger.has_value();
+}
+
+void UcxTransport::note_refusal(const Error& why) {
+  ++refused_;
+  if (Clock::now() - refusals_said_ < std::chrono::seconds(1)) return;
+  log_info("refused {} connection(s), the last: {}", std::exchange(refused_, 0), why.what);
+  refusals_said_ = Clock::now();
 }
 
 void UcxTransport::begin_call(const Outbox::Call& call) {
@@ -239,6 +264,7 @@ void UcxTransport::on_socket(int fd, std::uint32_t events) {
 
 Result<void> UcxTransport::note_progress(ControlConnection& connection) {
   const auto& handshake = connection.handshake();
+  if (handshake.peer()) strangers_.greeted(connection.fd());
   const bool proved = handshake.done() || (connection.called() && handshake.peer());
   if (!proved || !handshake.peer()) return {};
   const auto& id = handshake.peer()->id;
@@ -249,6 +275,7 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
                   "node " + to_string(id) + " was declared dead; start it again to rejoin");
     }
     known_.emplace(fd, id);
+    strangers_.remove(fd);
     peers_->expect(id, handshake.mine().session, fd);
   }
   if (handshake.done()) peers_->introduce(handshake.theirs());
@@ -260,6 +287,7 @@ void UcxTransport::end(int fd, const Error& why) {
   if (it == connections_.end()) return;
   const auto connection = std::move(it->second);
   connections_.erase(it);
+  strangers_.remove(fd);
   watch(fd, 0, EPOLL_CTL_DEL);
   const auto owner = known_.find(fd);
   const bool known = owner != known_.end();
@@ -268,7 +296,7 @@ void UcxTransport::end(int fd, const Error& why) {
   if (!connection->handshake().done() && connection->called()) {
     handler_->on_connect_failed(*connection->called(), why);
   } else if (!known && !connection->called()) {
-    log_info("refused a connection: {}", why.what);
+    note_refusal(why);
   }
   if (known) {
     // What the peer sent before it closed is still in UCX: deliver it first.
