@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace troupe {
 
@@ -16,6 +18,14 @@ struct NodeId {
 
   friend auto operator<=>(const NodeId&, const NodeId&) = default;
 };
+
+/// Letters, digits, '.', '_' and '-', at most 100: what stands in addresses, logs and file names.
+[[nodiscard]] inline bool is_node_name(std::string_view name) {
+  return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  });
+}
 
 /// The number of an actor within its node; 0 is nobody.
 using ActorNumber = std::uint64_t;

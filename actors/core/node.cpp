@@ -10,20 +10,7 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
-#include <algorithm>
-
 namespace troupe {
-namespace {
-
-bool is_good_name(const std::string& name) {
-  return !name.empty() && name.size() <= 100 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
-         });
-}
-
-}  // namespace
-
 Node::Node(NodeOptions options, const ActorKinds& kinds)
     : options_(std::move(options)),
       kinds_(kinds),
@@ -32,7 +19,7 @@ Node::Node(NodeOptions options, const ActorKinds& kinds)
       system_(std::make_unique<caf::actor_system>(*config_)) {}
 
 Result<std::unique_ptr<Node>> Node::start(NodeOptions options, const ActorKinds& kinds) {
-  if (!is_good_name(options.name)) {
+  if (!is_node_name(options.name)) {
     return fail(ErrorCode::invalid_argument,
                 "'" + options.name + "' is no node name: use letters, digits, '.', '_' and '-'");
   }

@@ -11,7 +11,6 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t max_name = 128;
 constexpr std::size_t max_worker_address = 4096;
 
 std::span<const std::byte> bytes_of(const std::string& text) {
@@ -131,7 +130,7 @@ Result<void> Handshake::hear_hello(const std::string& body) {
     PeerInfo peer;
     peer.id = {hello.getNode().getName(), hello.getNode().getIncarnation()};
     peer.version = hello.getVersion();
-    if (peer.id.name.empty() || peer.id.name.size() > max_name || hello.getNonce().size() != 32) {
+    if (!is_node_name(peer.id.name) || hello.getNonce().size() != 32) {
       return fail(ErrorCode::corrupt, "a control record with a bad name or nonce");
     }
     if (peer.version != mine_.info.version) {

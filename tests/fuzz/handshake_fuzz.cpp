@@ -104,7 +104,7 @@ bool play(std::span<const std::uint8_t> input) {
   }
   if (node.done()) {
     TROUPE_ASSERT(node.peer() && !node.theirs().worker_address.empty());
-    TROUPE_ASSERT(!node.theirs().info.id.name.empty() && node.theirs().session != 0);
+    TROUPE_ASSERT(is_node_name(node.theirs().info.id.name) && node.theirs().session != 0);
   }
   return node.done();
 }
