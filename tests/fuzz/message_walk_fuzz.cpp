@@ -4,7 +4,7 @@
 // The first byte chooses the schema.
 #include "actors/base/assert.hpp"
 #include "actors/core/message.hpp"
-#include "schemas.hpp"
+#include "tests/fuzz/schemas.hpp"
 
 #include <capnp/dynamic.h>
 #include <kj/exception.h>
