@@ -89,6 +89,7 @@ struct TrainReady @0xf36d854954be2c0b {
 struct TrainCommit @0x958fa76b76d02e0d {
   generation @0 :UInt64;
   step @1 :UInt64;
+  viewFollows @2 :Bool;
 }
 
 struct TrainHolds @0xa690b87c87e12f0e {
@@ -112,6 +113,7 @@ struct TrainAsk @0xc8b2da9ea9033110 {
 
   what @0 :What;
   epoch @1 :UInt64;
+  generation @2 :UInt64;
 }
 
 struct TrainEvaluated @0xead4fcb0cb253312 {
@@ -121,5 +123,7 @@ struct TrainEvaluated @0xead4fcb0cb253312 {
 }
 
 struct TrainHash @0xfbe50dc1dc363413 {
+  # Of the parameters alone and of the whole state, in hexadecimal digits.
   sha256 @0 :Text;
+  state @1 :Text;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,12 +20,16 @@ struct NodeId {
   friend auto operator<=>(const NodeId&, const NodeId&) = default;
 };
 
-/// Letters, digits, '.', '_' and '-', at most 100: what stands in addresses, logs and file names.
+/// Longest name of a node.
+constexpr std::size_t max_node_name = 100;
+
+/// Names of nodes are letters, digits, '.', '_' and '-', at most 100 of them.
 [[nodiscard]] inline bool is_node_name(std::string_view name) {
-  return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-  });
+  return !name.empty() && name.size() <= max_node_name &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '.' || c == '_' || c == '-';
+         });
 }
 
 /// The number of an actor within its node; 0 is nobody.

@@ -30,6 +30,7 @@ struct Introduction @0x98da0cfe24163304 {
   workerAddress @1 :Data;
   session @2 :UInt64;
   nodeActor @3 :UInt64;
+  encrypt @4 :Bool;
 }
 
 struct Refusal @0xa9eb1d0f35273405 {

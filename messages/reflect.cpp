@@ -108,20 +108,6 @@ std::string to_snake(std::string_view camel) {
   return out;
 }
 
-std::string to_camel(std::string_view snake) {
-  std::string out;
-  bool start = false;
-  for (const char c : snake) {
-    if (c == '_') {
-      start = !out.empty();
-      continue;
-    }
-    out += start && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    start = false;
-  }
-  return out;
-}
-
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto x = lower(a), y = lower(b);
   const auto width = y.size() + 1;

@@ -18,8 +18,6 @@ namespace troupe {
 
 /// "perS" -> "per_s": how a schema's name is spelt in a graph, in JSON and in messages to people.
 [[nodiscard]] std::string to_snake(std::string_view camel);
-/// "per_s" -> "perS".
-[[nodiscard]] std::string to_camel(std::string_view snake);
 
 /// How many letters must be inserted, removed, changed or swapped with their neighbour to get from
 /// one word to the other; upper and lower case count as equal.

@@ -33,7 +33,8 @@ void WakeUp::clear() const {
 }
 
 Result<Fd> make_memfd(const std::string& name) {
-  Fd fd(::memfd_create(name.c_str(), MFD_CLOEXEC));
+  constexpr std::size_t longest = 200;  // the kernel takes 249; the name is for people only
+  Fd fd(::memfd_create(name.substr(0, longest).c_str(), MFD_CLOEXEC));
   if (!fd) return fail(ErrorCode::resource_exhausted, "memfd_create: " + errno_text(errno));
   return fd;
 }

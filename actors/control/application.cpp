@@ -10,6 +10,7 @@
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -18,6 +19,23 @@ namespace {
 
 using ActorReader = msg::Actor::Reader;
 using GraphReader = msg::AppGraph::Reader;
+
+/// What a group's leader tells carries the group's path, whatever the engine says itself.
+EventSink with_path(const EventSink& sink, const std::string& path) {
+  if (!sink) return sink;
+  return [sink, path](Event event) {
+    event.fields.insert(event.fields.begin(), {"path", path});
+    sink(std::move(event));
+  };
+}
+
+std::string hash_text(const std::string& text) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  std::string digits;
+  for (int shift = 60; shift >= 0; shift -= 4) digits += "0123456789abcdef"[hash >> shift & 15];
+  return digits;
+}
 
 /// All that a running application owns.
 struct Parts {
@@ -84,7 +102,7 @@ Result<void> Builder::add_group(ActorReader actor) {
                             .seed = graph_.getApp().getSeed(),
                             .count = actor.getCount(),
                             .faults = options_.faults,
-                            .emit = options_.emit,
+                            .emit = with_path(options_.emit, path),
                             .state_fd = state_fd});
     if (!made) return fail_at(path, made.error());
     leader = *made;
@@ -137,10 +155,9 @@ Result<void> Builder::add_member(ActorReader actor, const ActorKind& kind, std::
 Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, std::uint32_t index,
                                     Msg<msg::Spawn> spawn, int state_fd) {
   HostedActor how;
-  const std::string name = std::string(actor.getPath()) + "-" + std::to_string(index);
-  how.node_name = std::string(graph_.getApp().getName()) + "." + name;
-  auto binary =
-      options_.find_program(actor.hasBinary() ? std::string(actor.getBinary()) : kind.program);
+  how.node_name = member_node_name(graph_.getApp().getName(), actor.getPath(), index);
+  const std::string asked = actor.getBinary();
+  auto binary = options_.find_program(asked.empty() ? kind.program : asked);
   if (!binary) return Failure(binary.error());
   how.binary = std::move(*binary);
   how.spawn = std::move(spawn);
@@ -172,6 +189,7 @@ SupervisorSpec Builder::supervisor(const std::string& path) {
     } else if (name != "." && std::string(other.getSupervisor()) == path) {
       ChildSpec child;
       child.path = job_ + "/" + name;
+      child.restart = Restart::transient;  // ended normally: nobody below it should live
       child.starter = make_local_starter([&node = node_, inner = supervisor(name)] {
         return Result<caf::actor>(spawn_supervisor(node, inner));
       });
@@ -238,6 +256,16 @@ caf::behavior run(Self* self, Node* node, std::shared_ptr<Parts> parts) {
 }
 
 }  // namespace
+
+std::string member_node_name(const std::string& job, const std::string& path, std::uint32_t index) {
+  constexpr std::size_t room_for_lives = 12;  // "." and a number
+  constexpr std::size_t longest = max_node_name - room_for_lives;
+  std::string name = job + "." + path + "-" + std::to_string(index);
+  std::replace(name.begin(), name.end(), '/', '.');  // no name within a path has a dot
+  if (name.size() <= longest) return name;
+  const auto hash = hash_text(name);
+  return name.substr(0, longest - hash.size() - 1) + "." + hash;
+}
 
 Result<caf::actor> start_application(Node& node, msg::AppGraph::Reader graph,
                                      ApplicationOptions options) {

@@ -8,6 +8,7 @@
 
 #include <caf/actor.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -27,6 +28,11 @@ struct ApplicationOptions {
   /// Called once, from any thread: how the application ended.
   std::function<void(Result<void>)> ended;
 };
+
+/// The name of the node that hosts member `index` of the group at `path` of job `job`: short enough
+/// for the number of its life to be added, and of no other member of the job.
+[[nodiscard]] std::string member_node_name(const std::string& job, const std::string& path,
+                                           std::uint32_t index);
 
 /// Brings a checked graph to life: the groups' leaders, then the supervisor tree with all members.
 /// The application ends well when its leaders have, or, where there is none, when no child is left

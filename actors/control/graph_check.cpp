@@ -120,8 +120,9 @@ class Checker {
       take_path(path, where + ".path", "this actor");
       if (actor.getCount() < 1 || actor.getCount() > max_count) {
         problem(where + ".count", "count of " + shown(path) + " must be from 1 to 4096");
+      } else {
+        total += actor.getCount();
       }
-      total += actor.getCount();
       if (std::string_view(actor.getBinary().cStr()).size() > max_path) {
         problem(where + ".binary", "binary of " + shown(path) + " is longer than 200 bytes");
       }
@@ -171,6 +172,7 @@ class Checker {
         const auto above = std::string_view(path).substr(0, slash);
         if (groups.count(above) > 0) {
           problem(key, "path " + shown(path) + " lies below the actors of " + shown(above));
+          break;
         }
       }
     }

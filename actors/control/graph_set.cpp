@@ -41,6 +41,13 @@ bool starts_like_toml(const std::string& text) {
   return std::string("\"'[{").find(text.front()) != std::string::npos;
 }
 
+// A whole number of so many digits that none of our types holds it.
+bool is_huge_number(std::string text) {
+  if (text.front() == '-' || text.front() == '+') text.erase(0, 1);
+  return text.size() > 18 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 Result<TomlNode> parse_value(const std::string& text, const std::string& place) {
   if (text.empty()) {
     return fail(ErrorCode::invalid_argument,
@@ -48,6 +55,10 @@ Result<TomlNode> parse_value(const std::string& text, const std::string& place) 
   }
   auto value = parse_toml_value(text, place);
   if (value) return value;
+  if (is_huge_number(text)) {
+    return fail(ErrorCode::invalid_argument,
+                place + ": the number does not fit; the largest is 9223372036854775807");
+  }
   if (starts_like_toml(text)) {
     return fail(ErrorCode::invalid_argument, place + ": the value is not complete TOML");
   }

@@ -109,8 +109,8 @@ const TomlEntry* find_entry(const TomlTable& table, std::string_view key) {
 
 std::string_view type_name(const TomlNode& node) {
   static constexpr std::array<std::string_view, 7> names = {
-      "a table",  "an array",      "a text",        "a whole number",
-      "a number", "true or false", "a date or time"};
+      "a table",          "an array",      "a text",        "a whole number",
+      "a decimal number", "true or false", "a date or time"};
   return names[node.value.index()];
 }
 

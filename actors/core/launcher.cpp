@@ -76,6 +76,12 @@ void hand_down(const std::vector<int>& descriptors, posix_spawn_file_actions_t* 
   posix_spawn_file_actions_addclosefrom_np(actions, first + count);
 }
 
+/// "2026-05-01T12:00:00.123 info ...", as log.cpp writes it.
+bool is_info(const std::string& line) {
+  const auto blank = line.find(' ');
+  return blank != std::string::npos && line.compare(blank, 6, " info ") == 0;
+}
+
 std::vector<std::string> environment_of(const ProcessSpec& spec) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -201,7 +207,11 @@ void Launcher::bury(int pidfd) {
   if (state->on_end) state->on_end(how);
 }
 
-std::string last_line(const std::filesystem::path& log) {
+bool ended_by_itself(const std::string& how) {
+  return how.rfind("killed by signal 9 ", 0) != 0 && how.rfind("killed by signal 15 ", 0) != 0;
+}
+
+std::string last_complaint(const std::filesystem::path& log) {
   std::ifstream file(log, std::ios::binary | std::ios::ate);
   if (!file) return {};
   const auto size = static_cast<std::streamoff>(file.tellg());
@@ -209,10 +219,15 @@ std::string last_line(const std::filesystem::path& log) {
   std::string text(static_cast<std::size_t>(size - start), '\0');
   file.seekg(start);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  const auto end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return {};
-  text.resize(end + 1);
-  return text.substr(text.rfind('\n') + 1);
+  while (true) {
+    const auto end = text.find_last_not_of(" \t\r\n");
+    if (end == std::string::npos) return {};
+    text.resize(end + 1);
+    const auto begin = text.rfind('\n') + 1;
+    const auto line = text.substr(begin);
+    if (!is_info(line)) return line;
+    text.resize(begin);
+  }
 }
 
 }  // namespace troupe

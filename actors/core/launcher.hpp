@@ -72,7 +72,11 @@ class Launcher {
   std::thread reaper_;
 };
 
-/// The last line that is not empty of a log, for an error's first cause; empty when there is none.
-[[nodiscard]] std::string last_line(const std::filesystem::path& log);
+/// Whether a process that ended like that was not killed from outside.
+[[nodiscard]] bool ended_by_itself(const std::string& how);
+
+/// The last line of a log that is neither empty nor of level info, for an error's first cause;
+/// empty when there is none within the last 4 KiB.
+[[nodiscard]] std::string last_complaint(const std::filesystem::path& log);
 
 }  // namespace troupe

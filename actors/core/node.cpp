@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/node.hpp"
 
-#include "actors/core/net_module.hpp"
 #include "actors/core/node_actor.hpp"
+#include "actors/core/remote/net_module.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_transport.hpp"
@@ -21,7 +21,8 @@ Node::Node(NodeOptions options, const ActorKinds& kinds)
 Result<std::unique_ptr<Node>> Node::start(NodeOptions options, const ActorKinds& kinds) {
   if (!is_node_name(options.name)) {
     return fail(ErrorCode::invalid_argument,
-                "'" + options.name + "' is no node name: use letters, digits, '.', '_' and '-'");
+                "'" + options.name +
+                    "' is no node name: use letters, digits, '.', '_' and '-', at most 100");
   }
   std::unique_ptr<Node> node(new Node(std::move(options), kinds));
   if (auto opened = node->open(); !opened) return Failure(opened.error());
@@ -33,8 +34,13 @@ Result<void> Node::open() {
   if (options_.hub != nullptr) {
     transport_ = options_.hub->make({id_, {}, options_.version, node_actor_.id()});
   } else {
-    transport_ = make_ucx_transport(
-        {id_, options_.version, node_actor_.id(), options_.listen, options_.secret});
+    transport_ = make_ucx_transport({id_,
+                                     options_.version,
+                                     node_actor_.id(),
+                                     options_.listen,
+                                     options_.secret,
+                                     options_.encrypt,
+                                     {}});
   }
   auto& remote = system_->network_manager().remote();
   auto self = transport_->start(remote);
@@ -66,6 +72,10 @@ ActorRef Node::ref(const caf::actor& actor) {
 
 caf::actor Node::node_actor_of(const PeerInfo& peer) {
   return resolve({peer.id, peer.control, peer.node_actor});
+}
+
+void Node::run_inline(const caf::actor& actor) {
+  system_->network_manager().remote().run_inline(actor);
 }
 
 void Node::connect(const Address& to) { transport_->connect(to, std::nullopt); }

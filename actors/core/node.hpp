@@ -25,6 +25,7 @@ struct NodeOptions {
   Address listen{"127.0.0.1", 0};
   ClusterSecret secret = ClusterSecret::random();
   LoopbackHub* hub = nullptr;  ///< a network inside this process instead of sockets and UCX
+  bool encrypt = false;        ///< all that nodes say to each other; all of a cluster or none
   int state_fd = -1;           ///< passed on to the actors that are spawned here (SpawnContext)
 };
 
@@ -48,6 +49,10 @@ class Node {
   [[nodiscard]] ActorRef ref(const caf::actor& actor);
   /// The actor that spawns kinds on another node.
   [[nodiscard]] caf::actor node_actor_of(const PeerInfo& peer);
+
+  /// Handles messages from other nodes to this actor on the network thread, without a wake-up in
+  /// between. Its handlers must be short (a watchdog warns above 1 ms) and may not block.
+  void run_inline(const caf::actor& actor);
 
   /// Joins the node that listens there; watchers hear how it went.
   void connect(const Address& to);

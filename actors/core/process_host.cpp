@@ -9,7 +9,7 @@
 #include "actors/core/launcher.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
@@ -39,6 +39,7 @@ struct Ended {
   using actor_message = void;
   std::string name;
   std::string how;
+  bool by_itself = false;  ///< then its log says why
 };
 
 struct Greeter {
@@ -46,10 +47,10 @@ struct Greeter {
 };
 using Self = caf::stateful_actor<Greeter>;
 
-void report_failure(Self* self, const std::string& name, Error why) {
+void report_failure(Self* self, const std::string& name, Error why, bool by_itself = false) {
   const auto it = self->state.expected.find(name);
   if (it == self->state.expected.end()) return;
-  const auto line = last_line(it->second.log);
+  const auto line = by_itself ? last_complaint(it->second.log) : std::string();
   if (!line.empty()) why.what += "; the last line of its log: " + line;
   if (!it->second.log.empty()) why.what += " (" + it->second.log.string() + ")";
   it->second.report(Failure(std::move(why)));
@@ -77,11 +78,11 @@ caf::behavior run_greeter(Self* self, Node* node) {
   return {[=](Expected& expected) {
             const auto name = expected.name;
             self->state.expected.emplace(name, std::move(expected));
-            self->delayed_send(self, join_time, Ended{name, "it did not join within 60 s"});
+            self->delayed_send(self, join_time, Ended{name, "it did not join within 60 s", false});
           },
           [=](const Forget& forget) { self->state.expected.erase(forget.name); },
           [=](const Ended& ended) {
-            report_failure(self, ended.name, {ErrorCode::unavailable, ended.how});
+            report_failure(self, ended.name, {ErrorCode::unavailable, ended.how}, ended.by_itself);
           },
           [=](const PeerUp& up) { greet(self, node, up.peer); },
           [](const PeerDown&) {},
@@ -184,20 +185,32 @@ Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const st
   spec.log = actor.log;
   caf::anon_send(greeter_, Expected{name, actor.spawn, actor.log, std::move(report)});
   auto process = launcher_.start(spec, [greeter = greeter_, name](const std::string& how) {
-    caf::anon_send(greeter, Ended{name, "the process ended before it was ready: " + how});
+    caf::anon_send(greeter, Ended{name, "the process ended before it was ready: " + how,
+                                  ended_by_itself(how)});
   });
   if (!process) forget(name);
   return process;
 }
 
-class LocalLife final : public ChildLife {};
+class LocalLife final : public ChildLife {
+ public:
+  explicit LocalLife(caf::actor actor) : actor_(std::move(actor)) {}
+  ~LocalLife() override {
+    if (actor_) caf::anon_send_exit(actor_, caf::exit_reason::kill);
+  }
+
+ private:
+  caf::actor actor_;
+};
 
 class LocalStarter final : public ChildStarter {
  public:
   explicit LocalStarter(std::function<Result<caf::actor>()> spawn) : spawn_(std::move(spawn)) {}
   std::unique_ptr<ChildLife> start(Report report) override {
-    report(spawn_());
-    return std::make_unique<LocalLife>();
+    auto actor = spawn_();
+    auto life = std::make_unique<LocalLife>(actor ? *actor : nullptr);
+    report(std::move(actor));
+    return life;
   }
 
  private:

@@ -65,30 +65,39 @@ void end_if_none_left(Self* self) {
   if (none_left(self->state)) self->quit(caf::exit_reason::user_shutdown);
 }
 
+void tell_leader(Self* self, std::size_t index, const Error& why, bool comes_back) {
+  const auto& spec = self->state.spec.children[index];
+  if (spec.leader) self->send(spec.leader, MemberDown{spec.index, why, comes_back});
+}
+
 void give_up(Self* self, std::size_t index, const Error& why) {
   const auto& spec = self->state.spec;
   const Error error{ErrorCode::resource_exhausted,
                     spec.path + " gave up: " + spec.children[index].path +
                         " ended too often; the last time: " + why.what};
-  for (auto it = self->state.children.rbegin(); it != self->state.children.rend(); ++it) {
-    if (it->actor) self->demonitor(it->actor);
-    it->life.reset();
+  for (std::size_t i = self->state.children.size(); i-- > 0;) {
+    auto& child = self->state.children[i];
+    if (child.actor) self->demonitor(child.actor);
+    child.life.reset();
+    tell_leader(self, i, error, true);  // by the supervisor above, or the job ends anyway
   }
   self->quit(to_caf(error));
 }
 
-/// The child of this life is no more; `why` is what its supervisor, its leader and its user are
-/// told.
+bool should_come_back(Self* self, std::size_t index, bool normal) {
+  const auto restart = self->state.spec.children[index].restart;
+  return !self->state.stopping && restart != Restart::temporary &&
+         !(restart == Restart::transient && normal);
+}
+
+/// The child of this life is no more; `why` is what its supervisor and its user are told.
 void on_end(Self* self, std::size_t index, const Error& why, bool normal) {
   auto& child = self->state.children[index];
-  const auto& spec = self->state.spec.children[index];
   child.actor = nullptr;
   child.life.reset();
   if (self->state.stopping) return end_if_none_left(self);
   emit(self, "actor_down", index, why.what);
-  if (spec.restart == Restart::temporary || (spec.restart == Restart::transient && normal)) {
-    return end_if_none_left(self);
-  }
+  if (!should_come_back(self, index, normal)) return end_if_none_left(self);
   if (!self->state.spec.budget.spend(std::chrono::steady_clock::now())) {
     return give_up(self, index, why);
   }
@@ -98,7 +107,10 @@ void on_end(Self* self, std::size_t index, const Error& why, bool normal) {
 void on_started(Self* self, const Started& news) {
   auto& child = self->state.children[news.child];
   if (child.number != news.life || !child.life) return;
-  if (!*news.actor) return on_end(self, news.child, news.actor->error(), false);
+  if (!*news.actor) {
+    tell_leader(self, news.child, news.actor->error(), should_come_back(self, news.child, false));
+    return on_end(self, news.child, news.actor->error(), false);
+  }
   child.actor = **news.actor;
   self->monitor(child.actor);
   if (self->state.stopping) return self->send_exit(child.actor, caf::exit_reason::user_shutdown);
@@ -114,11 +126,10 @@ void on_down(Self* self, const caf::down_msg& down) {
   });
   if (it == children.end()) return;
   const auto index = static_cast<std::size_t>(it - children.begin());
-  const auto& spec = self->state.spec.children[index];
   const bool normal = is_normal_end(down.reason);
   Error why = from_caf(down.reason);
   // First of all, because others wait for it; how the process ended is known a little later.
-  if (spec.leader) self->send(spec.leader, MemberDown{spec.index, why});
+  tell_leader(self, index, why, should_come_back(self, index, normal));
   if (!normal) {
     if (const auto better = it->life->post_mortem(); !better.empty()) why.what = better;
   }
@@ -129,12 +140,8 @@ void stop(Self* self) {
   if (std::exchange(self->state.stopping, true)) return;
   for (auto it = self->state.children.rbegin(); it != self->state.children.rend(); ++it) {
     if (!it->life) continue;
-    if (it->actor) {
-      self->send_exit(it->actor, caf::exit_reason::user_shutdown);
-    } else {
-      it->life.reset();  // had not come up yet
-      continue;
-    }
+    // One that has not come up yet is told when it does.
+    if (it->actor) self->send_exit(it->actor, caf::exit_reason::user_shutdown);
     it->life->ask_to_stop();
   }
   self->delayed_send(self, stop_time, StopTimeIsOver{});
@@ -158,7 +165,8 @@ caf::behavior run(Self* self, std::shared_ptr<SupervisorSpec> spec) {
 }  // namespace
 
 caf::actor spawn_supervisor(Node& node, SupervisorSpec spec) {
-  return node.system().spawn(run, std::make_shared<SupervisorSpec>(std::move(spec)));
+  // Detached: it may wait a moment for a process to be gone.
+  return node.system().spawn<caf::detached>(run, std::make_shared<SupervisorSpec>(std::move(spec)));
 }
 
 }  // namespace troupe

@@ -19,7 +19,7 @@ namespace troupe {
 
 class Node;
 
-/// What a group's leader hears of its members.
+/// What a group's leader hears of its members. A member may go down without ever having come up.
 struct MemberUp {
   using actor_message = void;
   std::uint32_t index = 0;
@@ -29,6 +29,7 @@ struct MemberDown {
   using actor_message = void;
   std::uint32_t index = 0;
   Error why;
+  bool comes_back = true;  ///< its supervisor starts it again
 };
 
 /// One life of one child. Its destructor ends whatever is left of it.

@@ -48,6 +48,22 @@ std::uint16_t port_of(const SocketAddress& address) {
   return ntohs(reinterpret_cast<const sockaddr_in6*>(&address.storage)->sin6_port);
 }
 
+std::string host_text(SocketAddress& socket) {
+  char text[INET6_ADDRSTRLEN] = {};
+  const void* address = &reinterpret_cast<const sockaddr_in*>(&socket.storage)->sin_addr;
+  if (socket.family() == AF_INET6) {
+    address = &reinterpret_cast<const sockaddr_in6*>(&socket.storage)->sin6_addr;
+  }
+  ::inet_ntop(socket.family(), address, text, sizeof text);
+  return text;
+}
+
+std::string peer_host(int fd) {
+  SocketAddress peer;
+  peer.length = sizeof peer.storage;
+  return ::getpeername(fd, peer.get(), &peer.length) == 0 ? host_text(peer) : std::string();
+}
+
 /// A silent peer is noticed by the kernel: keep-alive, and a limit on unacknowledged bytes.
 void set_options(int fd) {
   const int on = 1;
@@ -94,6 +110,12 @@ Result<Listener> listen_on(const Address& address) {
   return Listener{std::move(fd), {address.host, port_of(*where)}};
 }
 
+std::string local_host(int fd) {
+  SocketAddress here;
+  here.length = sizeof here.storage;
+  return ::getsockname(fd, here.get(), &here.length) == 0 ? host_text(here) : std::string();
+}
+
 Result<Fd> begin_connect(const Address& to) {
   auto where = to_socket_address(to);
   if (!where) return Failure(where.error());
@@ -113,6 +135,7 @@ ControlConnection::ControlConnection(Fd fd, Handshake handshake, std::optional<A
       due_(due),
       connecting_(called_.has_value()) {
   set_options(fd_.get());
+  remote_host_ = called_ ? called_->host : peer_host(fd_.get());
   if (called_) out_ = handshake_.start();
 }
 
@@ -125,6 +148,7 @@ Result<void> ControlConnection::on_readable() {
     if (got < 0) return fail(ErrorCode::unavailable, errno_text(errno));
     if (got == 0) return fail(ErrorCode::unavailable, "the other side closed the connection");
     in_.append(chunk, static_cast<std::size_t>(got));
+    heard_ = Clock::now();
     if (auto taken = take_records(); !taken) return taken;
   }
 }
@@ -135,6 +159,7 @@ Result<void> ControlConnection::take_records() {
     if (!record) return Failure(record.error());
     if (!*record) return {};
     if (handshake_.done()) {
+      if (handshake_.is_ping(**record)) continue;
       if (!handshake_.is_goodbye(**record)) {
         return fail(ErrorCode::corrupt, "an unexpected record after the handshake");
       }
@@ -179,6 +204,19 @@ Result<void> ControlConnection::flush() {
 void ControlConnection::refuse(const Error& why) {
   out_ += handshake_.refusal(why);
   if (!connecting_) (void)flush();
+}
+
+Result<void> ControlConnection::keep_alive(Clock::time_point now) {
+  if (!handshake_.done()) return {};
+  if (now - heard_ > silence_limit) {
+    return fail(ErrorCode::timeout,
+                "no sign of life for " + std::to_string(silence_limit.count()) + " s");
+  }
+  if (now - pinged_ < ping_every) return {};
+  pinged_ = now;
+  // A peer that does not read is found by its own silence; its backlog stays small until then.
+  if (out_.size() < max_record_body) out_ += handshake_.ping();
+  return flush();
 }
 
 void ControlConnection::say_goodbye() {

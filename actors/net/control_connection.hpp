@@ -22,6 +22,9 @@ struct Listener {
 };
 [[nodiscard]] Result<Listener> listen_on(const Address& address);
 
+/// The numeric address of this machine that a socket uses.
+[[nodiscard]] std::string local_host(int fd);
+
 /// Begins to connect; whether it came about is seen when the socket is writable.
 [[nodiscard]] Result<Fd> begin_connect(const Address& to);
 
@@ -38,6 +41,8 @@ class ControlConnection {
   [[nodiscard]] const Handshake& handshake() const { return handshake_; }
   /// The address that we called; nothing where the other side called us.
   [[nodiscard]] const std::optional<Address>& called() const { return called_; }
+  /// The numeric address of the other side.
+  [[nodiscard]] const std::string& remote_host() const { return remote_host_; }
   /// When the handshake must be done.
   [[nodiscard]] Clock::time_point due() const { return due_; }
   [[nodiscard]] bool wants_to_write() const { return !out_.empty() || connecting_; }
@@ -49,6 +54,11 @@ class ControlConnection {
   /// Says why it ends, as far as the socket takes it.
   void refuse(const Error& why);
   void say_goodbye();
+  /// Sends a sign of life where it is time; an error where the other side gave none for too long.
+  [[nodiscard]] Result<void> keep_alive(Clock::time_point now);
+
+  static constexpr auto ping_every = std::chrono::milliseconds(500);
+  static constexpr auto silence_limit = std::chrono::seconds(5);
 
  private:
   [[nodiscard]] Result<void> take_records();
@@ -59,6 +69,9 @@ class ControlConnection {
   std::optional<Address> called_;
   Clock::time_point due_;
   bool connecting_ = false;
+  std::string remote_host_;
+  Clock::time_point heard_{};   ///< when the other side last said something
+  Clock::time_point pinged_{};  ///< when we last gave a sign of life
   std::string in_;
   std::string out_;
 };

@@ -44,6 +44,7 @@ bool Dice::falls(double chance) {
 
 Frame seal(Frame frame, std::uint64_t sequence) {
   frame.header.body_bytes = static_cast<std::uint32_t>(frame.body.size());
+  frame.header.blob_bytes = frame.blob.size();
   const Trailer trailer{sequence, checksum(frame, frame.blob.bytes(), sequence)};
   auto blob = copy(frame.blob);
   const auto bytes = std::as_bytes(std::span(&trailer, 1));

@@ -83,7 +83,7 @@ class Dice {
 };
 
 /// Puts a sequence number and a checksum of it and the whole frame behind the blob, where the
-/// transport between processes has an envelope with a MAC, and the body's length into the header.
+/// transport between processes has an envelope with a MAC, and both lengths into the header.
 [[nodiscard]] Frame seal(Frame frame, std::uint64_t sequence);
 /// What stood behind the blob of a frame.
 struct Seal {

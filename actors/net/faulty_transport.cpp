@@ -5,7 +5,7 @@
 // a checksum behind its blob, which stands for the MAC that frames between processes carry.
 #include "actors/net/faulty_transport.hpp"
 
-#include "actors/net/reorder.hpp"
+#include "actors/net/wire/reorder.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -17,11 +17,12 @@ namespace troupe {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr auto pause_at_least = std::chrono::milliseconds(250);  // as every transport does
 
 /// What the transport between processes asks of every frame, whoever sent it.
 bool could_be_a_frame(const Frame& frame) {
-  const auto header = parse_frame_header(std::as_bytes(std::span(&frame.header, 1)));
-  return header && header->body_bytes == frame.body.size();
+  return check_frame_header(frame.header) && frame.header.body_bytes == frame.body.size() &&
+         frame.header.blob_bytes == frame.blob.size();
 }
 
 std::pair<NodeId, NodeId> unordered(const NodeId& a, const NodeId& b) {
@@ -46,7 +47,7 @@ struct FaultyNetwork::Path {
   std::uint64_t frames = 0;  ///< that have come
   std::size_t next_event = 0;
   Clock::time_point latest{};  ///< when the last of them is due
-  Reorder reorder;
+  Reorder<Frame> reorder;
   bool blocked = false;
   std::uint64_t blocks = 0;  ///< partitions so far
   std::vector<Frame> held;
@@ -63,7 +64,7 @@ class FaultyTransport final : public Transport, public TransportHandler {
 
   Result<PeerInfo> start(TransportHandler& handler) override;
   void connect(const Address& to, std::optional<NodeId> expected) override;
-  void send(const NodeId& to, Frame frame) override;
+  bool send(const NodeId& to, Frame frame) override;
   void stop() override;
 
   void on_peer_up(const PeerInfo& peer) override;
@@ -145,10 +146,13 @@ void FaultyTransport::connect(const Address& to, std::optional<NodeId> expected)
   inner_->connect(to, std::move(expected));
 }
 
-void FaultyTransport::send(const NodeId& to, Frame frame) {
+bool FaultyTransport::send(const NodeId& to, Frame frame) {
   const std::lock_guard lock(network_.mutex_);
-  if (network_.is_dead(id_, to)) return;
-  inner_->send(to, seal(std::move(frame), network_.path(id_, to).next_sequence++));
+  if (network_.is_dead(id_, to)) return true;
+  auto& sequence = network_.path(id_, to).next_sequence;
+  const bool taken = inner_->send(to, seal(std::move(frame), sequence));
+  if (taken) ++sequence;
+  return taken;
 }
 
 void FaultyTransport::stop() {
@@ -260,12 +264,14 @@ void FaultyTransport::post(Clock::time_point due, News news) {
 void FaultyTransport::run() {
   std::unique_lock lock(network_.mutex_);
   while (!stopping_) {
-    if (queue_.empty()) {
-      ready_.wait(lock);
-      continue;
-    }
-    if (const auto due = queue_.begin()->first; due > Clock::now()) {
-      ready_.wait_until(lock, due);
+    const auto now = Clock::now();
+    const auto due = queue_.empty() ? now + pause_at_least : queue_.begin()->first;
+    if (due > now) {
+      ready_.wait_until(lock, std::min(due, now + pause_at_least));
+      if (Clock::now() < now + pause_at_least) continue;
+      lock.unlock();
+      handler_->on_pause();
+      lock.lock();
       continue;
     }
     auto news = std::move(queue_.begin()->second);
@@ -273,6 +279,7 @@ void FaultyTransport::run() {
     auto judged = judge(std::move(news));
     lock.unlock();
     for (auto& one : judged) tell(std::move(one));
+    handler_->on_pause();
     lock.lock();
   }
 }
@@ -309,11 +316,10 @@ void FaultyTransport::judge_arrival(Arrival arrival, std::vector<News>& out) {
     if (network_.is_dead(arrival.from, id_)) return;
     return network_.sever(arrival.from, id_, {ErrorCode::corrupt, "a frame with a wrong checksum"});
   }
-  arrival.frame.header.sequence = seal.sequence;
-  const auto pushed =
-      network_.path(arrival.from, id_).reorder.push(std::move(arrival.frame), [&](Frame frame) {
-        out.push_back(Arrival{arrival.from, std::move(frame)});
-      });
+  const auto pushed = network_.path(arrival.from, id_)
+                          .reorder.push(seal.sequence, std::move(arrival.frame), [&](Frame frame) {
+                            out.push_back(Arrival{arrival.from, std::move(frame)});
+                          });
   if (!pushed) ++network_.counts_.dropped_duplicates;
 }
 

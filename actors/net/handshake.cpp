@@ -63,6 +63,13 @@ void Handshake::remember(RecordKind kind, const std::string& body) {
   hash.update(std::as_bytes(std::span(&number, 1)));
   hash.update(bytes_of(body));
   transcript_ = hash.digest();
+  if (kind == RecordKind::introduction) introduced_ = transcript_;
+}
+
+Digest Handshake::session_key(Role sender) const {
+  const std::string_view direction =
+      sender == Role::caller ? "troupe caller to called 1" : "troupe called to caller 1";
+  return secret_.mac({std::as_bytes(std::span(direction)), introduced_});
 }
 
 std::string Handshake::say(RecordKind kind, std::string body) {
@@ -91,6 +98,7 @@ std::string Handshake::say_introduction(RecordKind kind) {
       reinterpret_cast<const kj::byte*>(mine_.worker_address.data()), mine_.worker_address.size()));
   introduction.setSession(mine_.session);
   introduction.setNodeActor(mine_.info.node_actor);
+  introduction.setEncrypt(mine_.encrypt);
   return say(kind, flatten(builder));
 }
 
@@ -102,6 +110,30 @@ std::string Handshake::refusal(const Error& why) {
   error.setCode(static_cast<msg::ErrorCode>(why.code));
   error.setWhat(why.what);
   return say(RecordKind::refusal, flatten(builder));
+}
+
+std::string Handshake::ping() {
+  // Which side says it is in the MAC: a ping sent back to its sender is none.
+  std::string body(16, '\0');
+  const std::uint64_t side = role_ == Role::caller ? 1 : 2;
+  std::memcpy(body.data(), &pings_out_, sizeof pings_out_);
+  std::memcpy(body.data() + sizeof pings_out_, &side, sizeof side);
+  ++pings_out_;
+  return encode_record({RecordKind::ping, mac(RecordKind::ping, body), body});
+}
+
+bool Handshake::is_ping(const Record& record) {
+  std::uint64_t count = 0;
+  std::uint64_t side = 0;
+  if (record.kind != RecordKind::ping || record.body.size() != sizeof count + sizeof side ||
+      !equal_digests(record.mac, mac(RecordKind::ping, record.body))) {
+    return false;
+  }
+  std::memcpy(&count, record.body.data(), sizeof count);
+  std::memcpy(&side, record.body.data() + sizeof count, sizeof side);
+  if (count != pings_in_ || side != (role_ == Role::caller ? 2 : 1)) return false;
+  ++pings_in_;
+  return true;
 }
 
 std::string Handshake::goodbye() {
@@ -156,6 +188,11 @@ Result<void> Handshake::hear_introduction(const std::string& body) {
     const auto address = said.getWorkerAddress();
     if (address.size() == 0 || address.size() > max_worker_address || said.getSession() == 0) {
       return fail(ErrorCode::corrupt, "a control record with a bad worker address or session");
+    }
+    if (said.getEncrypt() != mine_.encrypt) {
+      return fail(ErrorCode::permission_denied,
+                  "one of the nodes " + mine_.info.id.name + " and " + peer_->id.name +
+                      " encrypts and the other does not: start both with or without --encrypt");
     }
     peer_->control = {said.getControl().getHost(), said.getControl().getPort()};
     peer_->node_actor = said.getNodeActor();

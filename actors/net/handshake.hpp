@@ -15,7 +15,8 @@ namespace troupe {
 struct Introduction {
   PeerInfo info;
   std::string worker_address;  ///< UCX worker address
-  std::uint64_t session = 0;   ///< to be written into every frame for that node
+  std::uint64_t session = 0;   ///< to be written into every message for that node
+  bool encrypt = false;        ///< both sides must want the same
 };
 
 /// Mutual authentication on a control connection, as a state machine without socket or clock.
@@ -53,11 +54,22 @@ class Handshake {
   [[nodiscard]] bool done() const { return done_; }
   [[nodiscard]] const Introduction& theirs() const { return theirs_; }
 
+  /// The keys of this connection, from the secret and both nonces; valid as soon as peer() is known
+  /// and, for the called node, its introduction has been taken.
+  [[nodiscard]] Digest key_to_peer() const { return session_key(role_); }
+  [[nodiscard]] Digest key_from_peer() const {
+    return session_key(role_ == Role::caller ? Role::called : Role::caller);
+  }
+
+  /// A sign of life after a done handshake, and its check; each is good once.
+  [[nodiscard]] std::string ping();
+  [[nodiscard]] bool is_ping(const Record& record);
   /// An orderly end after a done handshake, and its check.
   [[nodiscard]] std::string goodbye();
   [[nodiscard]] bool is_goodbye(const Record& record) const;
 
  private:
+  [[nodiscard]] Digest session_key(Role sender) const;
   [[nodiscard]] Digest mac(RecordKind kind, const std::string& body) const;
   [[nodiscard]] std::string say(RecordKind kind, std::string body);
   [[nodiscard]] std::string say_hello(RecordKind kind);
@@ -75,9 +87,12 @@ class Handshake {
   std::optional<NodeId> expected_;
   RecordKind awaited_;
   Digest transcript_{};
+  Digest introduced_{};  ///< the transcript up to the caller's introduction
   std::optional<PeerInfo> peer_;
   Introduction theirs_;
   bool done_ = false;
+  std::uint64_t pings_out_ = 0;
+  std::uint64_t pings_in_ = 0;
 };
 
 }  // namespace troupe

@@ -5,6 +5,7 @@
 // transport that has stopped.
 #include "actors/net/loopback_transport.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -42,13 +43,14 @@ class LoopbackTransport final : public Transport {
     other->post([other, peer = self_] { other->handler_->on_peer_up(peer); });
   }
 
-  void send(const NodeId& to, Frame frame) override {
+  bool send(const NodeId& to, Frame frame) override {
     const std::lock_guard lock(hub_.mutex_);
     const auto it = links_.find(to);
-    if (it == links_.end()) return;
+    if (it == links_.end()) return true;
     it->second->post([other = it->second, from = self_.id, frame = std::move(frame)]() mutable {
       other->handler_->on_frame(from, std::move(frame));
     });
+    return true;
   }
 
   void stop() override {
@@ -84,12 +86,18 @@ class LoopbackTransport final : public Transport {
   void run() {
     while (true) {
       std::unique_lock lock(mutex_);
-      ready_.wait(lock, [this] { return stopping_ || !work_.empty(); });
+      // The handler is asked now and then whether it has something to do, as by any transport.
+      ready_.wait_for(lock, std::chrono::milliseconds(250),
+                      [this] { return stopping_ || !work_.empty(); });
       if (stopping_) return;
-      auto work = std::move(work_.front());
-      work_.pop_front();
+      std::function<void()> work = [] {};
+      if (!work_.empty()) {
+        work = std::move(work_.front());
+        work_.pop_front();
+      }
       lock.unlock();
       work();
+      handler_->on_pause();
     }
   }
 

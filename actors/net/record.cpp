@@ -52,7 +52,7 @@ Result<std::optional<Record>> take_record(std::string& bytes) {
   std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof header));
   if (auto good = check_start(header, bytes.size()); !good) return Failure(good.error());
   if (bytes.size() < sizeof header) return std::optional<Record>();
-  if (header.kind < RecordKind::hello || header.kind > RecordKind::goodbye) {
+  if (header.kind < RecordKind::hello || header.kind > RecordKind::ping) {
     return fail(ErrorCode::corrupt, "a control record of an unknown kind");
   }
   const auto whole = sizeof header + header.body_bytes;

@@ -20,6 +20,7 @@ enum class RecordKind : std::uint16_t {
   welcome,       ///< called node to caller
   refusal,       ///< the called node says why not
   goodbye,       ///< orderly end
+  ping,          ///< a sign of life after the handshake
 };
 
 /// One record: a kind, a Cap'n Proto body, and a MAC over it and all that was said before.

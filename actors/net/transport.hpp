@@ -32,6 +32,8 @@ class TransportHandler {
   virtual void on_connect_failed(const Address& to, const Error& why) = 0;
   /// In the order in which `from` sent them.
   virtual void on_frame(const NodeId& from, Frame frame) = 0;
+  /// Called after some frames and before the transport sends or sleeps: a place for short work.
+  virtual void on_pause() {}
 };
 
 /// Carries frames between nodes: at most once, in order per pair of nodes, with notice of a peer's
@@ -49,8 +51,9 @@ class Transport {
   virtual void connect(const Address& to, std::optional<NodeId> expected) = 0;
 
   /// Sends a frame to a peer that is up; one for a peer that is not is dropped (the handler has
-  /// been told). The transport fills in session and sequence.
-  virtual void send(const NodeId& to, Frame frame) = 0;
+  /// been told). False: too much waits for that peer already, and the frame is not taken; frames
+  /// other than data are always taken.
+  [[nodiscard]] virtual bool send(const NodeId& to, Frame frame) = 0;
 
   /// Says goodbye to all peers and ends the thread. Idempotent.
   virtual void stop() = 0;

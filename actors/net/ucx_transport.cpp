@@ -6,6 +6,7 @@
 
 #include "actors/base/fd.hpp"
 #include "actors/base/log.hpp"
+#include "actors/net/accept_gate.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/peer_table.hpp"
 #include "actors/net/strangers.hpp"
@@ -21,6 +22,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -28,6 +30,7 @@ namespace {
 
 using Clock = ControlConnection::Clock;
 constexpr auto handshake_time = std::chrono::seconds(5);
+constexpr auto tick = std::chrono::milliseconds(250);  // how finely time is kept
 constexpr int accepts_at_once = 64;  // between looks at what those before have to say
 
 /// What other threads want from the transport's thread.
@@ -38,29 +41,67 @@ class Outbox {
     std::optional<NodeId> expected;
   };
   struct Content {
-    std::vector<std::pair<NodeId, Frame>> frames;
+    std::vector<std::pair<NodeId, PeerTable::Outgoing>> frames;
     std::vector<Call> calls;
   };
 
-  void send(const NodeId& to, Frame frame) {
+  /// Counts the frame as waiting for `to`; nothing where too much waits already.
+  [[nodiscard]] std::optional<Charge> charge(const NodeId& to, const Frame& frame) {
     const std::lock_guard lock(mutex_);
-    content_.frames.emplace_back(to, std::move(frame));
-    wake_.signal();
+    auto& backlog = backlogs_[to];
+    if (backlog == nullptr) backlog = std::make_shared<Backlog>();
+    if (needs_credit(frame.header) && backlog->full()) return std::nullopt;
+    return Charge(backlog, frame.size());
+  }
+  void put(const NodeId& to, PeerTable::Outgoing outgoing) {
+    const std::lock_guard lock(mutex_);
+    content_.frames.emplace_back(to, std::move(outgoing));
+    wake_if_asleep();
   }
   void call(Call call) {
     const std::lock_guard lock(mutex_);
     content_.calls.push_back(std::move(call));
-    wake_.signal();
+    wake_if_asleep();
   }
+  void wake() {
+    const std::lock_guard lock(mutex_);
+    wake_if_asleep();
+  }
+  /// Takes all; the owner is awake and will ask again before it sleeps.
   [[nodiscard]] Content take() {
+    if (!filled_.exchange(false)) return {};
     const std::lock_guard lock(mutex_);
     return std::exchange(content_, {});
   }
-  [[nodiscard]] const WakeUp& wake() const { return wake_; }
+  /// The owner wants to sleep; false: there is something to do.
+  [[nodiscard]] bool may_sleep() {
+    const std::lock_guard lock(mutex_);
+    asleep_ = content_.frames.empty() && content_.calls.empty() && !wanted_;
+    return asleep_;
+  }
+  void awake() {
+    const std::lock_guard lock(mutex_);
+    asleep_ = wanted_ = false;
+  }
+  void forget(const NodeId& peer) {
+    const std::lock_guard lock(mutex_);
+    backlogs_.erase(peer);
+  }
+  [[nodiscard]] const WakeUp& event() const { return wake_; }
 
  private:
+  void wake_if_asleep() {
+    wanted_ = true;
+    filled_ = true;
+    if (std::exchange(asleep_, false)) wake_.signal();
+  }
+
   std::mutex mutex_;
   Content content_;
+  std::atomic<bool> filled_{false};  ///< there may be content: saves a lock where there is none
+  std::unordered_map<NodeId, std::shared_ptr<Backlog>> backlogs_;
+  bool asleep_ = false;
+  bool wanted_ = false;  ///< somebody asked for attention since the owner woke up
   WakeUp wake_;
 };
 
@@ -73,13 +114,14 @@ class UcxTransport final : public Transport {
   void connect(const Address& to, std::optional<NodeId> expected) override {
     outbox_.call({to, std::move(expected)});
   }
-  void send(const NodeId& to, Frame frame) override { outbox_.send(to, std::move(frame)); }
+  bool send(const NodeId& to, Frame frame) override;
   void stop() override;
 
  private:
   Result<void> open_ports();
   Result<void> make_worker();
   void run();
+  void work();
   void drain_outbox();
   void sleep();
   void accept();
@@ -88,13 +130,15 @@ class UcxTransport final : public Transport {
   void note_refusal(const Error& why);
   void add(std::unique_ptr<ControlConnection> connection);
   void begin_call(const Outbox::Call& call);
-  [[nodiscard]] Handshake make_handshake(Handshake::Role role, std::optional<NodeId> expected);
+  [[nodiscard]] Handshake make_handshake(Handshake::Role role, int fd,
+                                         std::optional<NodeId> expected);
   void on_socket(int fd, std::uint32_t events);
   void watch(int fd, std::uint32_t events, int operation) const;
   /// Tells the peer table how far a handshake has come.
   Result<void> note_progress(ControlConnection& connection);
   void end(int fd, const Error& why);
-  void end_late_handshakes();
+  /// Signs of life, and the end of what takes too long.
+  void keep_time();
   void shut_down();
 
   UcxTransportOptions options_;
@@ -104,14 +148,17 @@ class UcxTransport final : public Transport {
   Listener listener_;
   Fd epoll_;
   std::unique_ptr<UcxWorker> worker_;
+  std::shared_ptr<CreditReturns> returns_;
   std::unique_ptr<PeerTable> peers_;
   std::map<int, std::unique_ptr<ControlConnection>> connections_;
   std::map<int, NodeId> known_;  ///< whose connection it is, once that is proved
   Strangers strangers_;
   std::uint64_t refused_ = 0;  ///< connections since the last line about that
   Clock::time_point refusals_said_{};
+  Clock::time_point next_tick_{};
   PeerInfo self_;
   std::string worker_address_;
+  std::atomic<std::thread::id> loop_thread_;
   std::thread thread_;
 };
 
@@ -120,9 +167,27 @@ Result<PeerInfo> UcxTransport::start(TransportHandler& handler) {
   if (auto opened = open_ports(); !opened) return Failure(opened.error());
   if (auto made = make_worker(); !made) return Failure(made.error());
   self_ = {options_.self, listener_.address, options_.version, options_.node_actor};
-  peers_ = std::make_unique<PeerTable>(*worker_, handler);
+  returns_ = std::make_shared<CreditReturns>(options_.window, [this] { outbox_.wake(); });
+  peers_ =
+      std::make_unique<PeerTable>(*worker_, handler, returns_, options_.window, options_.encrypt);
   thread_ = std::thread([this] { run(); });
   return self_;
+}
+
+bool UcxTransport::send(const NodeId& to, Frame frame) {
+  auto charge = outbox_.charge(to, frame);
+  if (!charge) return false;
+  PeerTable::Outgoing outgoing{std::move(frame), std::move(*charge), {}};
+  if (outgoing.frame.header.remaining_ms > 0) {
+    outgoing.due = Clock::now() + std::chrono::milliseconds(outgoing.frame.header.remaining_ms);
+  }
+  if (std::this_thread::get_id() == loop_thread_) {
+    drain_outbox();  // an actor that ran elsewhere a moment ago keeps its order
+    peers_->send(to, std::move(outgoing));
+  } else {
+    outbox_.put(to, std::move(outgoing));
+  }
+  return true;
 }
 
 Result<void> UcxTransport::open_ports() {
@@ -132,19 +197,25 @@ Result<void> UcxTransport::open_ports() {
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return fail(ErrorCode::resource_exhausted, "epoll: " + errno_text(errno));
   watch(listener_.fd.get(), EPOLLIN, EPOLL_CTL_ADD);
-  watch(outbox_.wake().fd(), EPOLLIN, EPOLL_CTL_ADD);
+  watch(outbox_.event().fd(), EPOLLIN, EPOLL_CTL_ADD);
   return {};
 }
 
 Result<void> UcxTransport::make_worker() {
   UcxWorker::Callbacks callbacks;
-  callbacks.admit = [this](const FrameHeader& header, std::size_t) {
-    return peers_->admits(header);
+  callbacks.admit = [this](std::span<const std::byte> header, std::size_t payload) {
+    return payload <= max_body_bytes + max_blob_bytes + sizeof(Tag) && peers_->admits(header);
   };
-  callbacks.frame = [this](Frame frame) { peers_->receive(std::move(frame)); };
-  callbacks.bad = [](const Error& why) { log_warn("dropped what is no frame: {}", why.what); };
+  callbacks.message = [this](Buffer header, Buffer payload) {
+    peers_->receive(std::move(header), std::move(payload));
+  };
+  callbacks.bad = [this](std::span<const std::byte> header, const Error& why) {
+    peers_->fail(header, why);
+  };
+  const accept_gate::Snapshot before;
   auto worker = UcxWorker::make(std::move(callbacks));
   if (!worker) return Failure(worker.error());
+  before.guard_since();
   worker_ = std::move(*worker);
   auto address = worker_->address();
   if (!address) return Failure(address.error());
@@ -161,31 +232,43 @@ void UcxTransport::watch(int fd, std::uint32_t events, int operation) const {
 }
 
 void UcxTransport::run() {
+  loop_thread_ = std::this_thread::get_id();
   while (!stopping_) {
-    drain_outbox();
-    while (worker_->progress()) {
+    try {
+      work();
+    } catch (const std::exception& e) {  // decode boundary: one bad message is not the end of all
+      log_error("the network thread met: {}", e.what());
     }
-    for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
-    if (worker_->arm()) sleep();
-    end_late_handshakes();
   }
   shut_down();
+}
+
+void UcxTransport::work() {
+  drain_outbox();
+  while (worker_->progress()) {
+  }
+  handler_->on_pause();
+  peers_->flush();
+  for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
+  for (const auto& id : peers_->take_buried()) outbox_.forget(id);
+  if (!peers_->has_failed() && worker_->arm() && outbox_.may_sleep()) sleep();
+  outbox_.awake();
+  keep_time();
 }
 
 void UcxTransport::drain_outbox() {
   auto content = outbox_.take();
   for (const auto& call : content.calls) begin_call(call);
-  for (auto& [to, frame] : content.frames) peers_->send(to, std::move(frame));
+  for (auto& [to, outgoing] : content.frames) peers_->send(to, std::move(outgoing));
 }
 
 void UcxTransport::sleep() {
   epoll_event events[64];
-  const bool handshakes = known_.size() < connections_.size();
-  const int count = ::epoll_wait(epoll_.get(), events, 64, handshakes ? 100 : -1);
+  const int count = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(tick.count()));
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
-    if (fd == outbox_.wake().fd()) {
-      outbox_.wake().clear();
+    if (fd == outbox_.event().fd()) {
+      outbox_.event().clear();
     } else if (fd == listener_.fd.get()) {
       accept();
     } else if (fd != worker_->event_fd()) {
@@ -194,9 +277,13 @@ void UcxTransport::sleep() {
   }
 }
 
-Handshake UcxTransport::make_handshake(Handshake::Role role, std::optional<NodeId> expected) {
-  return {role, options_.secret, Introduction{self_, worker_address_, random_number()},
-          std::move(expected)};
+Handshake UcxTransport::make_handshake(Handshake::Role role, int fd,
+                                       std::optional<NodeId> expected) {
+  Introduction mine{self_, worker_address_, random_number(), options_.encrypt};
+  // Who listens everywhere can be called at the address by which this peer reaches us.
+  const auto& host = mine.info.control.host;
+  if (host == "0.0.0.0" || host == "::") mine.info.control.host = local_host(fd);
+  return {role, options_.secret, std::move(mine), std::move(expected)};
 }
 
 void UcxTransport::accept() {
@@ -210,9 +297,9 @@ void UcxTransport::accept() {
     if (!fd) return;
     make_room(strangers_.victim());
     strangers_.add(fd.get(), origin_of(from));
-    add(std::make_unique<ControlConnection>(std::move(fd),
-                                            make_handshake(Handshake::Role::called, {}),
-                                            std::nullopt, Clock::now() + handshake_time));
+    auto handshake = make_handshake(Handshake::Role::called, fd.get(), {});
+    add(std::make_unique<ControlConnection>(std::move(fd), std::move(handshake), std::nullopt,
+                                            Clock::now() + handshake_time));
   }
 }
 
@@ -236,9 +323,9 @@ void UcxTransport::begin_call(const Outbox::Call& call) {
   }
   auto fd = begin_connect(call.to);
   if (!fd) return handler_->on_connect_failed(call.to, fd.error());
-  add(std::make_unique<ControlConnection>(std::move(*fd),
-                                          make_handshake(Handshake::Role::caller, call.expected),
-                                          call.to, Clock::now() + handshake_time));
+  auto handshake = make_handshake(Handshake::Role::caller, fd->get(), call.expected);
+  add(std::make_unique<ControlConnection>(std::move(*fd), std::move(handshake), call.to,
+                                          Clock::now() + handshake_time));
 }
 
 void UcxTransport::add(std::unique_ptr<ControlConnection> connection) {
@@ -276,9 +363,10 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
     }
     known_.emplace(fd, id);
     strangers_.remove(fd);
-    peers_->expect(id, handshake.mine().session, fd);
+    accept_gate::let_in(connection.remote_host());
+    peers_->expect(handshake, fd);
   }
-  if (handshake.done()) peers_->introduce(handshake.theirs());
+  if (handshake.done()) peers_->introduce(handshake);
   return {};
 }
 
@@ -292,8 +380,11 @@ void UcxTransport::end(int fd, const Error& why) {
   const auto owner = known_.find(fd);
   const bool known = owner != known_.end();
   const NodeId id = known ? owner->second : NodeId{};
-  if (known) known_.erase(owner);
-  if (!connection->handshake().done() && connection->called()) {
+  if (known) {
+    known_.erase(owner);
+    accept_gate::keep_out(connection->remote_host());
+  }
+  if (connection->called() && !(known && peers_->was_up(id))) {
     handler_->on_connect_failed(*connection->called(), why);
   } else if (!known && !connection->called()) {
     note_refusal(why);
@@ -306,32 +397,45 @@ void UcxTransport::end(int fd, const Error& why) {
   }
 }
 
-void UcxTransport::end_late_handshakes() {
+void UcxTransport::keep_time() {
   const auto now = Clock::now();
-  std::vector<int> late;
+  if (now < next_tick_) return;
+  next_tick_ = now + tick;
+  std::vector<std::pair<int, Error>> ended;
   for (const auto& [fd, connection] : connections_) {
-    if (!connection->handshake().done() && connection->due() < now) late.push_back(fd);
+    const auto owner = known_.find(fd);
+    const bool up = owner != known_.end() && peers_->is_up(owner->second);
+    if (!up && connection->due() < now) {
+      ended.emplace_back(fd, Error{ErrorCode::timeout, "no answer within 5 s"});
+    } else if (auto alive = connection->keep_alive(now); !alive) {
+      ended.emplace_back(fd, alive.error());
+    }
   }
-  for (const int fd : late) {
-    end(fd, {ErrorCode::timeout, "no answer within 5 s"});
-  }
+  for (const auto& [fd, why] : ended) end(fd, why);
 }
 
 void UcxTransport::shut_down() {
   listener_.fd.reset();
   drain_outbox();
   const auto until = Clock::now() + std::chrono::milliseconds(500);
-  while (worker_->in_flight() > 0 && Clock::now() < until) worker_->progress();
+  do {
+    peers_->flush();
+    while (worker_->progress()) {
+    }
+  } while (!peers_->idle() && Clock::now() < until);
   for (auto& [fd, connection] : connections_) connection->say_goodbye();
-  peers_.reset();
+  peers_->clear();
+  for (const auto& [fd, id] : known_) accept_gate::keep_out(connections_.at(fd)->remote_host());
+  known_.clear();
   connections_.clear();
+  peers_.reset();
   worker_.reset();
 }
 
 void UcxTransport::stop() {
   if (!thread_.joinable()) return;
   stopping_ = true;
-  outbox_.wake().signal();
+  outbox_.event().signal();
   thread_.join();
 }
 

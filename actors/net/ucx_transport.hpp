@@ -3,6 +3,7 @@
 
 #include "actors/net/crypto.hpp"
 #include "actors/net/transport.hpp"
+#include "actors/net/wire/credits.hpp"
 
 #include <memory>
 #include <string>
@@ -15,6 +16,8 @@ struct UcxTransportOptions {
   std::uint64_t node_actor = 0;
   Address listen{"127.0.0.1", 0};
   ClusterSecret secret;
+  bool encrypt = false;  ///< everything; all nodes of a cluster must want the same
+  CreditWindow window;
 };
 
 /// The transport between processes: a control port of our own on which nodes authenticate each

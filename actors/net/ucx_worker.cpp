@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A frame is one active message. Its AM header is the FrameHeader, followed by the body where that
-// fits (about 8 KB); the AM payload is the blob. A body that does not fit opens the payload
-// instead. UCX sends small payloads eagerly and fetches large ones by rendezvous into memory that
-// we allocate then.
+// UCX sends small payloads eagerly and fetches large ones by rendezvous into memory that we get
+// then.
 #include "actors/net/ucx_worker.hpp"
 
 #include <ucp/api/ucp.h>
@@ -22,46 +20,19 @@ Failure ucx_error(const std::string& call, ucs_status_t status) {
   return fail(ErrorCode::unavailable, call + ": " + ucs_status_string(status));
 }
 
-/// Memory for a payload: 64-byte aligned, so that Cap'n Proto and vector code read it in place.
-std::shared_ptr<std::byte> allocate(std::size_t size) {
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(64, (size + 63) / 64 * 64));
-  return {memory, [](std::byte* p) { std::free(p); }};
-}
-
-Slice copy_of(const void* data, std::size_t size) {
-  if (size == 0) return {};
-  auto memory = allocate(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memcpy(memory.get(), data, size);
-  const std::span<const std::byte> bytes(memory.get(), size);
-  return Slice(std::move(memory), bytes);
-}
-
-Slice join(const Slice& first, const Slice& second) {
-  auto memory = allocate(first.size() + second.size());
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memcpy(memory.get(), first.data(), first.size());
-  std::memcpy(memory.get() + first.size(), second.data(), second.size());
-  const std::span<const std::byte> bytes(memory.get(), first.size() + second.size());
-  return Slice(std::move(memory), bytes);
-}
-
 }  // namespace
 
-/// Keeps a frame alive until UCX has sent it.
+/// Keeps a message alive until UCX has sent it.
 struct UcxWorker::Sending {
-  UcxWorker* worker;
-  std::string header;
-  Slice payload;
+  Sealed message;
+  std::shared_ptr<std::size_t> held;
 };
 
 /// A payload on its way by rendezvous.
 struct UcxWorker::Receiving {
   UcxWorker* worker;
-  FrameHeader header;
-  Slice body;
-  std::shared_ptr<std::byte> memory;
-  std::size_t size;
+  Buffer header;
+  Buffer payload;
 };
 
 /// Who wants to know when an endpoint fails.
@@ -73,24 +44,17 @@ struct UcxWorker::Watch {
 struct UcxWorker::Glue {
   static ucs_status_t on_message(void* self, const void* header, std::size_t header_length,
                                  void* data, std::size_t length, const ucp_am_recv_param_t* param) {
-    int status = UCS_OK;
-    const bool rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
     auto* worker = static_cast<UcxWorker*>(self);
-    try {
-      worker->arrived({static_cast<const std::byte*>(header), header_length}, data, length,
-                      rendezvous, status);
-    } catch (const std::exception& e) {  // decode boundary: counted and reported, never passed on
-      worker->callbacks_.bad({ErrorCode::corrupt, e.what()});
-    }
-    return static_cast<ucs_status_t>(status);
+    const bool rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
+    return static_cast<ucs_status_t>(worker->arrived(
+        {static_cast<const std::byte*>(header), header_length}, data, length, rendezvous));
   }
 
   static void on_received(void* request, ucs_status_t status, std::size_t, void* user) {
     const std::unique_ptr<Receiving> done(static_cast<Receiving*>(user));
     if (request != nullptr) ucp_request_free(request);
     if (status != UCS_OK) return;  // the endpoint's failure is reported by itself
-    const std::span<const std::byte> bytes(done->memory.get(), done->size);
-    done->worker->receive(done->header, std::move(done->body), Slice(done->memory, bytes));
+    done->worker->callbacks_.message(std::move(done->header), std::move(done->payload));
   }
 
   static void on_sent(void* request, ucs_status_t, void* user) {
@@ -99,7 +63,7 @@ struct UcxWorker::Glue {
   }
 
   static void release(Sending* sending) {
-    sending->worker->in_flight_ -= sending->payload.size() + sending->header.size();
+    *sending->held -= sending->message.size();
     delete sending;
   }
 
@@ -198,7 +162,11 @@ Result<std::string> UcxWorker::address() const {
 
 bool UcxWorker::progress() { return ucp_worker_progress(worker_) != 0; }
 
-bool UcxWorker::arm() { return ucp_worker_arm(worker_) == UCS_OK; }
+bool UcxWorker::arm() {
+  const auto status = ucp_worker_arm(worker_);
+  // Where it cannot be armed the caller sleeps for its own time-out, rather than not at all.
+  return status != UCS_ERR_BUSY;
+}
 
 Result<ucp_ep*> UcxWorker::open(const std::string& worker_address,
                                 std::function<void(const Error&)> failed) {
@@ -234,71 +202,55 @@ void UcxWorker::close(ucp_ep* endpoint) {
   std::erase_if(watches_, [&](const auto& w) { return w->endpoint == endpoint; });
 }
 
-void UcxWorker::send(ucp_ep* endpoint, Frame frame) {
-  auto sending = std::make_unique<Sending>();
-  sending->worker = this;
-  frame.header.body_bytes = static_cast<std::uint32_t>(frame.body.size());
-  sending->header.assign(reinterpret_cast<const char*>(&frame.header), sizeof frame.header);
-  if (sending->header.size() + frame.body.size() <= header_limit_) {
-    sending->header.append(reinterpret_cast<const char*>(frame.body.data()), frame.body.size());
-    sending->payload = std::move(frame.blob);
-  } else {
-    sending->payload = frame.blob.empty() ? std::move(frame.body) : join(frame.body, frame.blob);
-  }
-  in_flight_ += sending->payload.size() + sending->header.size();
+void UcxWorker::send(ucp_ep* endpoint, Sealed message, std::shared_ptr<std::size_t> held) {
+  auto sending = std::make_unique<Sending>(Sending{std::move(message), std::move(held)});
+  *sending->held += sending->message.size();
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.send = Glue::on_sent;
   param.user_data = sending.get();
-  auto* request =
-      ucp_am_send_nbx(endpoint, frame_am_id, sending->header.data(), sending->header.size(),
-                      sending->payload.data(), sending->payload.size(), &param);
-  auto* held = sending.release();
+  const auto& [header, payload] = sending->message;
+  auto* request = ucp_am_send_nbx(endpoint, frame_am_id, header.data(), header.size(),
+                                  payload.data(), payload.size(), &param);
+  auto* held_until_sent = sending.release();
   // Done at once, or failed: the endpoint's failure is reported by itself.
-  if (!UCS_PTR_IS_PTR(request)) Glue::release(held);
+  if (!UCS_PTR_IS_PTR(request)) Glue::release(held_until_sent);
 }
 
-void UcxWorker::receive(const FrameHeader& header, Slice body, Slice payload) {
-  Frame frame{header, std::move(body), {}};
-  if (frame.body.size() == header.body_bytes) {
-    frame.blob = std::move(payload);
-  } else {  // the payload opens with the body
-    const auto owner = std::make_shared<Slice>(std::move(payload));
-    frame.body = Slice(owner, owner->bytes().first(header.body_bytes));
-    frame.blob = Slice(owner, owner->bytes().subspan(header.body_bytes));
+int UcxWorker::arrived(std::span<const std::byte> header, void* data, std::size_t length,
+                       bool rendezvous) {
+  if (!callbacks_.admit(header, length)) return UCS_OK;
+  Buffer copy = pool_.get(header.size());
+  if (copy.memory != nullptr) std::memcpy(copy.memory.get(), header.data(), header.size());
+  if (copy.memory != nullptr && rendezvous) return fetch(std::move(copy), data, length);
+  Buffer payload = pool_.get(length);
+  if (copy.memory == nullptr || payload.memory == nullptr) {
+    callbacks_.bad(header, {ErrorCode::resource_exhausted, "no memory for a message"});
+    return UCS_OK;
   }
-  callbacks_.frame(std::move(frame));
+  if (length > 0) std::memcpy(payload.memory.get(), data, length);
+  callbacks_.message(std::move(copy), std::move(payload));
+  return UCS_OK;
 }
 
-void UcxWorker::arrived(std::span<const std::byte> bytes, void* data, std::size_t length,
-                        bool rendezvous, int& status) {
-  const auto header = parse_frame_header(bytes);
-  if (!header) return callbacks_.bad(header.error());
-  const auto inlined = bytes.subspan(sizeof(FrameHeader));
-  const bool body_in_payload = inlined.empty() && header->body_bytes > 0;
-  const auto limit = max_blob_bytes + (body_in_payload ? header->body_bytes : 0);
-  if ((!body_in_payload && inlined.size() != header->body_bytes) ||
-      (body_in_payload && length < header->body_bytes) || length > limit) {
-    return callbacks_.bad({ErrorCode::corrupt, "a frame whose lengths do not fit together"});
+int UcxWorker::fetch(Buffer header, void* data, std::size_t length) {
+  auto receiving =
+      std::make_unique<Receiving>(Receiving{this, std::move(header), pool_.get(length)});
+  if (receiving->payload.memory == nullptr) {
+    callbacks_.bad(receiving->header.bytes(),
+                   {ErrorCode::resource_exhausted,
+                    "no memory for a payload of " + std::to_string(length) + " bytes"});
+    return UCS_OK;
   }
-  if (!callbacks_.admit(*header, length)) return;
-  Slice body = copy_of(inlined.data(), inlined.size());
-  if (!rendezvous) return receive(*header, std::move(body), copy_of(data, length));
-
-  auto memory = allocate(length);
-  if (memory == nullptr) {
-    return callbacks_.bad({ErrorCode::resource_exhausted,
-                           "no memory for a payload of " + std::to_string(length) + " bytes"});
-  }
-  auto* receiving = new Receiving{this, *header, std::move(body), memory, length};
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   param.cb.recv_am = Glue::on_received;
-  param.user_data = receiving;
-  auto* request = ucp_am_recv_data_nbx(worker_, data, memory.get(), length, &param);
-  status = UCS_INPROGRESS;
-  if (UCS_PTR_IS_ERR(request)) delete receiving;
+  param.user_data = receiving.get();
+  auto* request =
+      ucp_am_recv_data_nbx(worker_, data, receiving->payload.memory.get(), length, &param);
+  if (!UCS_PTR_IS_ERR(request)) (void)receiving.release();
+  return UCS_INPROGRESS;
 }
 
 }  // namespace troupe

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "messages/frame.hpp"
+#include "actors/net/wire/buffer_pool.hpp"
+#include "actors/net/wire/frame_codec.hpp"
 #include "messages/result.hpp"
 
 #include <cstddef>
@@ -17,16 +18,16 @@ struct ucp_worker;
 
 namespace troupe {
 
-/// One UCX context and worker, used for active messages that carry frames. Everything but the
-/// constructor runs on one thread, the one that calls progress().
+/// One UCX context and worker, used for active messages. Everything but the constructor runs on one
+/// thread, the one that calls progress().
 class UcxWorker {
  public:
   struct Callbacks {
-    /// May this frame in, with so many bytes of payload? Asked before anything is allocated.
-    std::function<bool(const FrameHeader&, std::size_t payload)> admit;
-    std::function<void(Frame)> frame;
-    /// Bytes that are no frame arrived (from whom is not known).
-    std::function<void(const Error&)> bad;
+    /// May this message in, with so many bytes of payload? Asked before anything is allocated.
+    std::function<bool(std::span<const std::byte> header, std::size_t payload)> admit;
+    std::function<void(Buffer header, Buffer payload)> message;
+    /// A message that was let in cannot be had: there is no memory for it.
+    std::function<void(std::span<const std::byte> header, const Error&)> bad;
   };
 
   /// Settings that UCX reads from the environment, where the user has not set them; call it at the
@@ -40,6 +41,8 @@ class UcxWorker {
 
   [[nodiscard]] Result<std::string> address() const;
   [[nodiscard]] int event_fd() const { return event_fd_; }
+  /// The longest header that send() takes.
+  [[nodiscard]] std::size_t header_limit() const { return header_limit_; }
 
   /// Moves things on; false when there was nothing to do.
   bool progress();
@@ -52,9 +55,8 @@ class UcxWorker {
                                      std::function<void(const Error&)> failed);
   /// Closes at once; what was not sent yet is lost. Ends the endpoint's `failed`.
   void close(ucp_ep* endpoint);
-  void send(ucp_ep* endpoint, Frame frame);
-  /// Bytes handed to send() that UCX still holds.
-  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+  /// `held` is raised by the message's size until UCX has done with it.
+  void send(ucp_ep* endpoint, Sealed message, std::shared_ptr<std::size_t> held);
 
  private:
   struct Sending;
@@ -65,16 +67,16 @@ class UcxWorker {
   explicit UcxWorker(Callbacks callbacks);
   [[nodiscard]] Result<void> create();
   [[nodiscard]] Result<void> set_receiver();
-  void receive(const FrameHeader& header, Slice body, Slice payload);
-  void arrived(std::span<const std::byte> header, void* data, std::size_t length, bool rendezvous,
-               int& status);
+  [[nodiscard]] int arrived(std::span<const std::byte> header, void* data, std::size_t length,
+                            bool rendezvous);
+  [[nodiscard]] int fetch(Buffer header, void* data, std::size_t length);
 
   Callbacks callbacks_;
+  BufferPool pool_;
   ucp_context* context_ = nullptr;
   ucp_worker* worker_ = nullptr;
   int event_fd_ = -1;
   std::size_t header_limit_ = 0;
-  std::size_t in_flight_ = 0;
   std::vector<std::unique_ptr<Watch>> watches_;
 };
 

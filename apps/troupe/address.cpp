@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/troupe/address.hpp"
 
-#include <algorithm>
+#include <arpa/inet.h>
+
 #include <charconv>
+#include <string>
 
 namespace troupe {
 namespace {
@@ -12,11 +14,12 @@ Failure malformed() {
               "expected HOST:PORT, such as 127.0.0.1:7070 or [::1]:7070");
 }
 
-bool is_host(std::string_view host) {
-  return !host.empty() && host.size() <= 253 && std::all_of(host.begin(), host.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '-' || c == '_' || c == ':' || c == '%';
-  });
+// A v6 address may end with the interface that it is on: fe80::1%eth0.
+bool is_numeric(const std::string& host) {
+  in6_addr v6{};
+  in_addr v4{};
+  return ::inet_pton(AF_INET, host.c_str(), &v4) == 1 ||
+         ::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), &v6) == 1;
 }
 
 }  // namespace
@@ -36,9 +39,11 @@ Result<Address> parse_address(std::string_view text) {
   if (error == std::errc::result_out_of_range) {
     return fail(ErrorCode::invalid_argument, "the port must be from 0 to 65535");
   }
-  if (!is_host(host) || error != std::errc() || end != port.data() + port.size())
-    return malformed();
-  return Address{std::string(host), number};
+  if (host.empty() || error != std::errc() || end != port.data() + port.size()) return malformed();
+  if (host == "localhost") return Address{"127.0.0.1", number};
+  if (is_numeric(std::string(host))) return Address{std::string(host), number};
+  return fail(ErrorCode::invalid_argument,
+              "names are not looked up; write the host as a number, such as 127.0.0.1");
 }
 
 }  // namespace troupe

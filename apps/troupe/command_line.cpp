@@ -30,6 +30,7 @@ struct Filled {
   NodeCommandOptions node;
   GraphCheckOptions graph_check;
   DoctorOptions doctor;
+  BenchOptions bench;
 };
 
 std::string check_set(const std::string& option) {
@@ -64,13 +65,8 @@ std::string check_kill(const std::string& option) {
 }
 
 std::string check_name(const std::string& name) {
-  const bool fits = !name.empty() && name.size() <= 128 &&
-                    std::all_of(name.begin(), name.end(), [](unsigned char c) {
-                      return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/';
-                    });
-  return fits
-             ? std::string()
-             : "'" + name + "' is no name: use letters, digits, '.', '_', '-' and '/', at most 128";
+  if (is_node_name(name)) return {};
+  return "'" + name + "' is no node name: use letters, digits, '.', '_' and '-', at most 100";
 }
 
 // An option that is a host and a port.
@@ -144,9 +140,8 @@ void add_run(CLI::App& root, RunOptions& into) {
          },
          "text: progress (default); json: one event a line")
       ->type_name("text|json");
-  app.footer(
-      "Example: three trainers, one of them killed in step 40\n"
-      "  troupe run apps/examples/digits.toml --set trainers.count=3 --kill-one-at 40");
+  app.footer("Example: three trainers, one of them killed in step 40\n  " + root.get_name() +
+             " run apps/examples/digits.toml --set trainers.count=3 --kill-one-at 40");
 }
 
 void add_node(CLI::App& root, NodeCommandOptions& into) {
@@ -160,32 +155,41 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
   // For the processes that a host node starts (actors/core/process_host.cpp), so not in the help.
   app.add_flag("--launched", into.launched)->group("");
   app.add_option("--secret-fd", into.secret_fd)->group("")->check(CLI::NonNegativeNumber);
-  app.footer(
-      "Example: a node that others can join, and one that joins it\n"
-      "  troupe node --listen 127.0.0.1:7070 --name first\n"
-      "  troupe node --join 127.0.0.1:7070 --name second");
+  app.footer("Example: a node that others can join, and one that joins it\n  " + root.get_name() +
+             " node --listen 127.0.0.1:7070 --name first\n  " + root.get_name() +
+             " node --join 127.0.0.1:7070 --name second");
 }
 
 void add_graph(CLI::App& root, GraphCheckOptions& into, const ActorKinds& kinds) {
   auto& graph = *root.add_subcommand("graph", "Look at application graphs");
   graph.require_subcommand(1);
-  graph.footer("Example:\n  troupe graph check apps/examples/digits.toml");
+  graph.footer("Example:\n  " + root.get_name() + " graph check apps/examples/digits.toml");
   auto& check = *graph.add_subcommand("check", "Check a graph without starting anything");
   check.add_option("GRAPH", into.graph, "The graph, a TOML file")->required();
   add_sets(check, into.sets);
   add_output(check, into.output,
              {{"table", Output::table}, {"json", Output::json}, {"name", Output::name}});
   check.footer("");  // else it would inherit its parent's example
-  check.footer([&kinds] {
-    return "Example:\n  troupe graph check apps/examples/digits.toml --set trainers.count=8\n\n" +
-           graph_help(kinds);
+  check.footer([&kinds, program = root.get_name()] {
+    return "Example:\n  " + program +
+           " graph check apps/examples/digits.toml --set trainers.count=8\n\n" + graph_help(kinds);
   });
 }
 
 void add_doctor(CLI::App& root, DoctorOptions& into) {
   auto& app = *root.add_subcommand("doctor", "Tell what this machine has, and what follows");
   add_output(app, into.output, {{"table", Output::table}, {"json", Output::json}});
-  app.footer("Example:\n  troupe doctor -o json");
+  app.footer("Example:\n  " + root.get_name() + " doctor -o json");
+}
+
+void add_bench(CLI::App& root, BenchOptions& into) {
+  auto& app = *root.add_subcommand("bench", "Measure what this machine does with Troupe");
+  app.add_option("NAME", into.name, "The benchmark: actors")->required();
+  add_output(app, into.output, {{"table", Output::table}, {"json", Output::json}});
+  auto* thorough = app.add_flag("--long", into.thorough, "Measure more, and longer");
+  app.add_flag("--quick", into.quick, "Measure hardly anything, to see that it works")
+      ->excludes(thorough);
+  app.footer("Example: round trips and rates of messages between actors\n  troupe bench actors");
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {
@@ -245,21 +249,24 @@ Command pick(const CLI::App& root, Filled filled) {
   if (root.got_subcommand("run")) return std::move(filled.run);
   if (root.got_subcommand("node")) return std::move(filled.node);
   if (root.got_subcommand("doctor")) return filled.doctor;
+  if (root.got_subcommand("bench")) return std::move(filled.bench);
   return std::move(filled.graph_check);
 }
 
 }  // namespace
 
-CommandLine parse_command_line(const std::vector<std::string>& words, const ActorKinds& kinds) {
+CommandLine parse_command_line(const std::vector<std::string>& words, const ActorKinds& kinds,
+                               const std::string& program) {
   Filled filled;
-  CLI::App root("Troupe: elastic deep learning on actors", "troupe");
-  root.set_version_flag("--version", std::string("troupe ") + program_version);
+  CLI::App root("Troupe: elastic deep learning on actors", program);
+  root.set_version_flag("--version", program + " " + program_version);
   root.require_subcommand(1);
-  root.footer("Example:\n  troupe run apps/examples/digits.toml");
+  root.footer("Example:\n  " + program + " run apps/examples/digits.toml");
   add_run(root, filled.run);
   add_node(root, filled.node);
   add_graph(root, filled.graph_check, kinds);
   add_doctor(root, filled.doctor);
+  add_bench(root, filled.bench);
 
   std::string wrong;
   const auto& command = *follow(root, words, wrong);

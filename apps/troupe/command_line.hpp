@@ -19,8 +19,10 @@ struct CommandLine {
 };
 
 /// Reads the words after the program's name. A word that no command has gets the one that was
-/// probably meant. `kinds` is for the help of `graph check`, which lists their keys.
+/// probably meant. `kinds` is for the help of `graph check`, which lists their keys; `program` is
+/// what texts call this program.
 [[nodiscard]] CommandLine parse_command_line(const std::vector<std::string>& words,
-                                             const ActorKinds& kinds);
+                                             const ActorKinds& kinds,
+                                             const std::string& program = "troupe");
 
 }  // namespace troupe

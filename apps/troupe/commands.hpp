@@ -21,4 +21,7 @@ int graph_check_command(const GraphCheckOptions& options, const ActorKinds& kind
 /// Tells what this machine has, and what follows.
 int doctor_command(const DoctorOptions& options);
 
+/// Becomes the benchmark's own program; returns only where there is none of that name.
+int bench_command(const BenchOptions& options);
+
 }  // namespace troupe

@@ -5,10 +5,11 @@
 // --launched, is what a host starts for every engine process: that one ends when its host is gone.
 #include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/lifeline.hpp"
 #include "apps/troupe/host/secrets.hpp"
 #include "apps/troupe/host/signals.hpp"
 
@@ -17,6 +18,7 @@
 #include <caf/send.hpp>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -47,7 +49,7 @@ caf::actor spawn_watcher(Node& node, Inbox<News>& inbox) {
 }
 
 int complain(const std::string& what) {
-  std::fprintf(stderr, "troupe node: %s\n", what.c_str());
+  std::fprintf(stderr, "%s node: %s\n", program_invocation_short_name, what.c_str());
   return 1;
 }
 
@@ -73,23 +75,24 @@ Result<NodeOptions> node_options(const NodeCommandOptions& options) {
 
 /// Says what happens until it is time to stop; gives the exit status, and the signal if one came.
 int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals& signals) {
-  std::optional<NodeId> host;
+  Lifeline lifeline(options.join, options.launched);
   while (true) {
     if (signals.wait(inbox.wake(), Millis(1000))) return 0;
     for (const auto& news : inbox.take()) {
+      std::optional<std::string> reason;
       if (news.failed) {
-        return complain("cannot join " + to_string(news.failed->to) + ": " + news.failed->why.what);
+        log_info("cannot reach {}: {}", to_string(news.failed->to), news.failed->why.what);
+        reason = lifeline.on(*news.failed);
       }
       if (news.up) {
         log_info("{} at {} is up", to_string(news.up->peer.id), to_string(news.up->peer.control));
-        if (options.join && news.up->peer.control == *options.join) host = news.up->peer.id;
+        lifeline.on(*news.up);
       }
       if (news.down) {
         log_info("{} is down: {}", to_string(news.down->peer), news.down->why.what);
-        if (options.launched && host == news.down->peer) {
-          return complain("the host node is gone: " + news.down->why.what);
-        }
+        reason = lifeline.on(*news.down);
       }
+      if (reason) return complain(*reason);
     }
   }
 }
@@ -98,8 +101,8 @@ int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals&
 void end_within(std::chrono::seconds limit) {
   std::thread([limit] {
     std::this_thread::sleep_for(limit);
-    std::fprintf(stderr, "troupe node: actors did not end within %lld s\n",
-                 static_cast<long long>(limit.count()));
+    std::fprintf(stderr, "%s node: actors did not end within %lld s\n",
+                 program_invocation_short_name, static_cast<long long>(limit.count()));
     std::_Exit(1);
   }).detach();
 }

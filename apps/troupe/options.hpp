@@ -46,6 +46,15 @@ struct DoctorOptions {
   Output output = Output::table;
 };
 
-using Command = std::variant<RunOptions, NodeCommandOptions, GraphCheckOptions, DoctorOptions>;
+/// `troupe bench NAME`
+struct BenchOptions {
+  std::string name;
+  Output output = Output::table;
+  bool thorough = false;  ///< --long
+  bool quick = false;
+};
+
+using Command =
+    std::variant<RunOptions, NodeCommandOptions, GraphCheckOptions, DoctorOptions, BenchOptions>;
 
 }  // namespace troupe

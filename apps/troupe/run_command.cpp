@@ -11,23 +11,22 @@
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/programs.hpp"
-#include "apps/troupe/host/progress.hpp"
+#include "apps/troupe/host/report.hpp"
 #include "apps/troupe/host/run_directory.hpp"
 #include "apps/troupe/host/signals.hpp"
-#include "apps/troupe/json.hpp"
+#include "apps/troupe/host/streams.hpp"
 
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 namespace troupe {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Either something happened, or the application has ended.
 struct News {
@@ -36,15 +35,16 @@ struct News {
 };
 
 int complain(const Error& error) {
-  std::fprintf(stderr, "troupe run: %s\n", error.what.c_str());
+  std::fprintf(stderr, "%s run: %s\n", program_invocation_short_name, error.what.c_str());
   return 1;
 }
 
+constexpr const char* stands_for_variable = "TROUPE_IN_PROCESS_HOST";
+
 /// In one process means in one that hosts the kinds: become that one.
-Result<void> become_host(const RunOptions& options, const std::string& program) {
-  auto path = find_program(program);
-  if (!path) return Failure(path.error());
-  std::vector<std::string> words = {*path, "run", options.graph, "--in-process"};
+Error become_host(const RunOptions& options, const std::string& path) {
+  std::vector<std::string> words = {program_invocation_short_name, "run", options.graph,
+                                    "--in-process"};
   for (const auto& set : options.sets) words.insert(words.end(), {"--set", set});
   for (const auto& fault : options.kill_one_at) words.insert(words.end(), {"--kill-one-at", fault});
   if (options.json) words.insert(words.end(), {"-o", "json"});
@@ -54,67 +54,41 @@ Result<void> become_host(const RunOptions& options, const std::string& program) 
   // One thread for torch, as in every engine process.
   ::setenv("OMP_NUM_THREADS", "1", 1);
   ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  ::execv(path->c_str(), arguments.data());
-  return fail(ErrorCode::unavailable, *path + ": " + errno_text(errno));
+  // A script that starts the real program is as good as that program, and must not be run again.
+  ::setenv(stands_for_variable, path.c_str(), 1);
+  ::execv(path.c_str(), arguments.data());
+  return {ErrorCode::unavailable, path + ": " + errno_text(errno)};
 }
 
-/// The program that must host this graph in one process, if it is not this one.
-std::optional<std::string> other_host(msg::AppGraph::Reader graph, const ActorKinds& kinds) {
+/// The addresses of the groups that have a leader.
+std::vector<std::string> led_groups(msg::AppGraph::Reader graph, const ActorKinds& kinds) {
+  std::vector<std::string> paths;
   for (const auto actor : graph.getActor()) {
     const auto* kind = kinds.find(actor.getKind());
-    if (actor.hasBinary() || (kind != nullptr && !kind->spawn)) {
-      return actor.hasBinary() ? std::string(actor.getBinary()) : kind->program;
-    }
+    if (kind == nullptr || !kind->lead) continue;
+    paths.push_back("/jobs/" + std::string(graph.getApp().getName()) + "/" +
+                    std::string(actor.getPath()));
   }
-  return std::nullopt;
+  return paths;
 }
 
-/// The one way to stdout. Libraries that print to it (UCX warns there) find stderr in its place.
-std::FILE* take_stdout() {
-  std::FILE* data = ::fdopen(::dup(STDOUT_FILENO), "w");
-  ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  return data;
-}
-
-/// Shows a run: lines for people on stderr, JSON or a result on stdout, everything in events.jsonl.
-class Reporter {
- public:
-  Reporter(std::string job, bool json, std::FILE* data, const std::filesystem::path& run_dir)
-      : job_(std::move(job)),
-        json_(json),
-        data_(data),
-        progress_(job_, ::isatty(STDERR_FILENO) != 0, start_),
-        file_(run_dir / "events.jsonl") {}
-
-  void report(Event event) {
-    const auto now = Clock::now();
-    if (event.name == "done") {
-      event.fields.insert(event.fields.begin(), {"job", job_});
-      event.fields.emplace_back("wall_s", std::chrono::duration<double>(now - start_).count());
-    }
-    const auto text = to_text(event);
-    file_ << text << "\n" << std::flush;
-    if (json_) {
-      std::fprintf(data_, "%s\n", text.c_str());
-    } else if (const auto words = progress_.on_event(event, now); !words.empty()) {
-      std::fputs(words.c_str(), stderr);
-    }
-    if (!json_ && event.name == "done") {
-      std::fprintf(data_, "%s: test accuracy %.2f %%, parameters %s\n", job_.c_str(),
-                   100 * number_field(event, "test_accuracy").value_or(0),
-                   text_field(event, "params_sha256").c_str());
-    }
-    std::fflush(data_);
+/// What can be said before anything is started; may become another program.
+Result<void> prepare(const RunOptions& options, const ActorKinds& kinds,
+                     msg::AppGraph::Reader graph) {
+  const auto groups = led_groups(graph, kinds);
+  if (groups.size() > 1 && !options.kill_one_at.empty()) {
+    return fail(ErrorCode::invalid_argument,
+                "--kill-one-at needs a graph of one group; this one has " +
+                    std::to_string(groups.size()) + ": " +
+                    fmt::format("{}", fmt::join(groups, ", ")));
   }
-
- private:
-  std::string job_;
-  bool json_;
-  std::FILE* data_;
-  Clock::time_point start_ = Clock::now();
-  Progress progress_;
-  std::ofstream file_;
-};
+  if (!options.in_process) return check_programs(graph, kinds);
+  const char* stands_for = std::getenv(stands_for_variable);
+  auto host = other_host(graph, kinds, stands_for == nullptr ? "" : stands_for);
+  if (!host) return Failure(host.error());
+  if (*host) return Failure(become_host(options, **host));
+  return {};
+}
 
 /// Waits for the application's end; a signal asks it to end. Gives the signal.
 struct Outcome {
@@ -140,8 +114,10 @@ Outcome follow(Inbox<News>& inbox, const Signals& signals, const caf::actor& app
 
 int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph::Reader graph,
               const std::filesystem::path& run_dir) {
+  auto data = LineFile::take_stdout();
   const Signals signals;
-  Reporter reporter(graph.getApp().getName(), options.json, take_stdout(), run_dir);
+  Reporter reporter({graph.getApp().getName(), led_groups(graph, kinds), options.json, run_dir},
+                    std::move(data));
   UcxWorker::set_environment(true);
   Inbox<News> inbox;
   LoopbackHub hub;
@@ -166,9 +142,14 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   *started = nullptr;
   node->reset();
   if (outcome.signal) Signals::die_of(*outcome.signal);
-  if (outcome.result) return 0;
-  reporter.report({"failed", {{"error", outcome.result.error().what}}});
-  return complain(outcome.result.error());
+  if (outcome.result) {
+    reporter.finish();
+  } else {
+    reporter.report({"failed", {{"error", outcome.result.error().what}}});
+    complain(outcome.result.error());
+  }
+  if (!reporter.status()) complain(reporter.status().error());
+  return outcome.result && reporter.status() ? 0 : 1;
 }
 
 }  // namespace
@@ -177,11 +158,7 @@ int run_command(const RunOptions& options, const ActorKinds& kinds) {
   const auto loaded = load_graph(options.graph, options.sets, kinds);
   if (!loaded) return complain(loaded.error());
   const auto graph = loaded->graph();
-  if (options.in_process) {
-    if (const auto program = other_host(graph, kinds)) {
-      return complain(become_host(options, *program).error());
-    }
-  }
+  if (auto prepared = prepare(options, kinds, graph); !prepared) return complain(prepared.error());
   const std::string job = graph.getApp().getName();
   start_log(job + ".host", LogLevel::warn);
   const auto run_dir = make_run_directory(job);

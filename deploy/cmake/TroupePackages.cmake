@@ -2,7 +2,7 @@
 # Everything that we use from outside; deploy/packages.txt names the Debian packages that hold it.
 
 find_package(Threads REQUIRED)
-find_package(CAF 0.17 REQUIRED COMPONENTS core)
+find_package(CAF 0.17 REQUIRED COMPONENTS core OPTIONAL_COMPONENTS io)  # io: to compare with
 find_package(CapnProto CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)

@@ -5,6 +5,7 @@
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/supervisor.hpp"
+#include "gpu/easyscale/job/wait_watch.hpp"
 #include "gpu/easyscale/match.hpp"
 #include "gpu/easyscale/wire_link.hpp"
 
@@ -23,6 +24,11 @@ Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 std::int64_t whole(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 
+constexpr auto tick = std::chrono::seconds(1);
+struct Tick {
+  using actor_message = void;
+};
+
 class Coordinator;
 using Self = caf::stateful_actor<std::unique_ptr<Coordinator>>;
 
@@ -38,6 +44,7 @@ class Coordinator {
 
   void on_up(const MemberUp& up) {
     if (up.index >= actors_.size()) return;
+    watch_.moved(now());
     actors_[up.index] = up.actor;
     self_->send(up.actor, Msg<msg::TrainerAttach>::build(
                               [&](msg::TrainerAttach::Builder b) { b.setMember(up.index); }));
@@ -46,7 +53,12 @@ class Coordinator {
   void on_down(const MemberDown& down) {
     if (down.index >= actors_.size()) return;
     actors_[down.index] = nullptr;
-    take(input::Left{down.index, down.why.what, true});
+    take(input::Left{down.index, down.why.what, down.comes_back});
+  }
+
+  void on_tick() {
+    if (auto what = watch_.tick(job_, now())) emit("waiting", {{"what", std::move(*what)}});
+    self_->delayed_send(self_, tick, Tick{});
   }
 
   // Passes a trainer's message on as `read(member)` makes it; what an earlier life of a trainer has
@@ -66,6 +78,7 @@ class Coordinator {
 
  private:
   void take(const JobInput& input) {
+    watch_.moved(now());
     for (const JobEffect& effect : step(job_, input, now())) {
       std::visit([&](const auto& e) { carry_out(e); }, effect);
     }
@@ -76,10 +89,12 @@ class Coordinator {
     if (actors_[to]) self_->send(actors_[to], std::move(message));
   }
 
-  void ask(Member to, msg::TrainAsk::What what, std::uint64_t epoch = 0) {
+  void ask(Member to, msg::TrainAsk::What what, std::uint64_t epoch = 0,
+           std::uint64_t generation = 0) {
     send(to, Msg<msg::TrainAsk>::build([&](msg::TrainAsk::Builder b) {
            b.setWhat(what);
            b.setEpoch(epoch);
+           b.setGeneration(generation);
          }));
   }
 
@@ -98,7 +113,9 @@ class Coordinator {
     ask(e.to, msg::TrainAsk::What::EVALUATE, e.epoch);
   }
   void carry_out(const effect::AskHash& e) { ask(e.to, msg::TrainAsk::What::HASH); }
-  void carry_out(const effect::AskHeld& e) { ask(e.to, msg::TrainAsk::What::HELD); }
+  void carry_out(const effect::AskHeld& e) {
+    ask(e.to, msg::TrainAsk::What::HELD, 0, e.generation);
+  }
 
   void carry_out(const effect::ReportView& e) {
     if (e.view.generation == 1) {
@@ -124,7 +141,8 @@ class Coordinator {
          {{"epoch", whole(e.epoch)}, {"loss", e.loss}, {"test_accuracy", e.test_accuracy}});
   }
   void carry_out(const effect::Finish& e) {
-    emit("done", {{"params_sha256", e.sha256},
+    emit("done", {{"params_sha256", e.params_sha256},
+                  {"state_sha256", e.state_sha256},
                   {"test_accuracy", e.test_accuracy},
                   {"steps", whole(e.steps)},
                   {"redone_steps", whole(e.redone)},
@@ -139,6 +157,7 @@ class Coordinator {
   std::uint32_t batch_;
   EventSink emit_;
   JobState job_;
+  WaitWatch watch_{now()};
   std::vector<caf::actor> actors_;  // by member; empty while it is down
 };
 
@@ -146,7 +165,9 @@ caf::behavior run(Self* self, Node* node, const std::shared_ptr<CoordinatorSpec>
   keep_first_cause(*self);
   self->state = std::make_unique<Coordinator>(self, *node, std::move(*spec));
   auto& it = *self->state;
+  it.on_tick();
   return {
+      [&it](const Tick&) { it.on_tick(); },
       [&it](const MemberUp& up) { it.on_up(up); },
       [&it](const MemberDown& down) { it.on_down(down); },
       [&it](const Msg<msg::TrainerHello>& m) {
@@ -171,7 +192,8 @@ caf::behavior run(Self* self, Node* node, const std::shared_ptr<CoordinatorSpec>
       },
       [&it](const Msg<msg::TrainHash>& m) {
         it.on_message([&](Member from) {
-          return input::Hashed{from, std::string(m.read()->getSha256())};
+          auto read = m.read();
+          return input::Hashed{from, read->getSha256(), read->getState()};
         });
       }};
 }

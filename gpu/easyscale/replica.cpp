@@ -15,6 +15,7 @@
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -225,6 +226,13 @@ Result<Replica::Accuracy> Replica::evaluate() {
     out.correct += static_cast<std::uint64_t>(it.program->forward(*it.model, *batch).correct);
     out.samples += indices.size();
   }
+  return out;
+}
+
+std::vector<std::byte> Replica::parameter_bytes() const {
+  static_assert(std::endian::native == std::endian::little);
+  std::vector<std::byte> out(impl_->gradient.size() * sizeof(float));
+  gather(impl_->parameters, out.data());
   return out;
 }
 

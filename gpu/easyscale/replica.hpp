@@ -69,6 +69,11 @@ class Replica {
   };
   Result<Accuracy> evaluate();
 
+  /// What `params_sha256` is the SHA-256 of: the model's parameters in the order of their
+  /// registration, each as its elements in row-major order, little-endian float32; no names, no
+  /// shapes, no buffers, nothing in between.
+  [[nodiscard]] std::vector<std::byte> parameter_bytes() const;
+
   /// Parameters, buffers, optimizer slots and step as one block of bytes, always of one size once
   /// the first step is done. Equal states give equal bytes.
   [[nodiscard]] std::vector<std::byte> save() const;

@@ -73,7 +73,8 @@ class Trainer {
 
   void on_commit(const Msg<msg::TrainCommit>& message) {
     auto read = message.read();
-    if (member_) carry_out(member_->on_commit(read->getGeneration(), read->getStep()));
+    if (!member_) return;
+    carry_out(member_->on_commit(read->getGeneration(), read->getStep(), read->getViewFollows()));
   }
 
   void on_fault(const Msg<msg::TrainFault>& message) {
@@ -89,11 +90,11 @@ class Trainer {
     auto read = message.read();
     switch (read->getWhat()) {
       case msg::TrainAsk::What::HELD:
-        return carry_out(member_->on_ask_held());
+        return carry_out(member_->on_ask_held(read->getGeneration()));
       case msg::TrainAsk::What::EVALUATE:
         return guarded([&] { evaluate(read->getEpoch()); });
       case msg::TrainAsk::What::HASH:
-        return tell_hash();
+        return guarded([&] { tell_hash(); });
     }
   }
 
@@ -127,19 +128,21 @@ class Trainer {
     if (!made) return Failure(made.error());
     replica_.emplace(std::move(*made));
     Hello hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
-                numeric_fingerprint(), load_saved()};
+                numeric_fingerprint(), load_saved(std::nullopt)};
     member_.emplace(spec_.member,
                     ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers},
                     replica_->steps(), hello.resume);
     return hello;
   }
 
-  // A saved state that cannot be had is none: a peer may have the state all the same.
-  std::optional<std::uint64_t> load_saved() {
+  // Loads the newest saved state if it is of a later step than `than`, and gives its step. One that
+  // cannot be had is none: a peer may have the state all the same.
+  std::optional<std::uint64_t> load_saved(std::optional<std::uint64_t> than) {
     if (spec_.state_fd < 0) return std::nullopt;
     const auto saved = slots_.latest();
     if (!saved) log_warn("{}", saved.error().what);
-    if (!saved || !saved->has_value()) return std::nullopt;
+    if (!saved || !saved->has_value() || (than && (*saved)->step <= *than)) return std::nullopt;
+    snapshot_.reset();
     const auto loaded = replica_->load((*saved)->state);
     if (loaded) return (*saved)->step;
     log_warn("saved step state: {}", loaded.error().what);
@@ -165,11 +168,14 @@ class Trainer {
   }
 
   void tell_hash() {
-    Sha256 hash;
-    hash.update(snapshot().bytes());
-    const std::string hex = hash.hex();
-    self_->send(coordinator_,
-                Msg<msg::TrainHash>::build([&](msg::TrainHash::Builder b) { b.setSha256(hex); }));
+    Sha256 parameters;
+    parameters.update(replica_->parameter_bytes());
+    Sha256 state;
+    state.update(snapshot().bytes());
+    self_->send(coordinator_, Msg<msg::TrainHash>::build([&](msg::TrainHash::Builder b) {
+                  b.setSha256(parameters.hex());
+                  b.setState(state.hex());
+                }));
   }
 
   void carry_out(MemberActs acts) {
@@ -201,9 +207,13 @@ class Trainer {
                      snapshot()));
   }
   void carry_out(act::LoadState& act) {
-    // A peer of this job wrote it: if it is damaged, starting again asks for it again.
-    if (auto ok = replica_->load(act.bytes.bytes()); !ok) self_->quit(to_caf(ok.error()));
     snapshot_.reset();
+    const auto loaded = replica_->load(act.bytes.bytes());
+    // A peer of this job wrote it: if it is damaged, starting again asks for it again.
+    if (!loaded) give_up(loaded.error());
+  }
+  void carry_out(act::LookForSaved& act) {
+    carry_out(member_->looked(act.generation, load_saved(act.than)));
   }
   void carry_out(act::Apply& act) {
     if (auto ok = replica_->apply(act.gradient, act.buffers.bytes()); !ok) report(ok.error());
@@ -216,15 +226,16 @@ class Trainer {
   void carry_out(act::SayReady& act) { self_->send(coordinator_, to_message(act)); }
   void carry_out(act::SayHolds& act) { self_->send(coordinator_, to_message(act)); }
   void carry_out(act::Reject& act) { log_warn("trainer {}: {}", spec_.member, act.error.what); }
-  void carry_out(act::GiveUp& act) {
-    self_->quit(to_caf(act.error));
-    member_.reset();
-  }
+  void carry_out(act::GiveUp& act) { give_up(act.error); }
   void carry_out(act::Die&) {
     // A trainer that shares its coordinator's process would take the whole job with it.
     if (coordinator_->node() != self_->node()) ::kill(::getpid(), SIGKILL);
-    self_->quit(to_caf({ErrorCode::aborted, "killed on request"}));
-    member_.reset();
+    give_up({ErrorCode::aborted, "killed on request"});
+  }
+
+  void give_up(const Error& error) {
+    self_->quit(to_caf(error));
+    member_.reset();  // nothing more is done or said
   }
 
   Self* self_;

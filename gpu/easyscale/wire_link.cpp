@@ -156,6 +156,7 @@ Msg<msg::TrainCommit> to_message(const effect::SendCommit& commit) {
   return Msg<msg::TrainCommit>::build([&](msg::TrainCommit::Builder b) {
     b.setGeneration(commit.generation);
     b.setStep(commit.step);
+    b.setViewFollows(commit.view_follows);
   });
 }
 

@@ -4,8 +4,10 @@
 half started."""
 
 import gzip
+import os
 import pathlib
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -102,6 +104,24 @@ class BadInput(unittest.TestCase):
         address = self.listening_node("--secret-file", self.secret("right"))
         self.check_node_fails("--join", address, "--secret-file", self.secret("wrong"),
                               says="wrong cluster secret")
+
+    def test_a_node_of_another_version_is_kept_out_and_told(self):
+        secret = self.secret("shared")
+        address = self.listening_node("--secret-file", secret)
+        other = subprocess.run([os.environ["TROUPE_OTHER_VERSION"], address, secret],
+                               capture_output=True, text=True, timeout=20, check=False)
+        self.assertEqual(other.returncode, 0, other.stdout + other.stderr)
+        for text in ("0.0.1", "install the same version on both"):
+            self.assertIn(text, other.stdout)
+
+    def test_the_log_of_a_trainer_that_was_killed_is_not_offered_as_a_cause(self):
+        script = self.folder / "killed"
+        script.write_text("#!/bin/sh\necho all is well >&2\nkill -9 $$\n")
+        script.chmod(0o755)
+        code, _, err = train(self.home, "--set", f'trainers.binary="{script}"', *settings(1, 1))
+        self.assertEqual(code, 1)
+        self.assertIn("killed by signal 9", err)
+        self.assertNotIn("all is well", err)
 
     def test_a_secret_that_others_can_read_is_refused(self):
         self.check_node_fails("--secret-file", self.secret("open", 0o644), says="chmod 600")

@@ -130,8 +130,13 @@ class Cli(unittest.TestCase):
                         "127.0.0.1:7070 or [::1]:7070", "node", "--listen", "7070")
         self.assertEqual(troupe()[0], 2)
 
+    def test_a_misspelt_benchmark_gets_the_one_that_was_meant(self):
+        self.refused(2, "troupe bench: no benchmark 'actros', did you mean 'actors'?",
+                     "bench", "actros")
+
     def test_every_command_has_help_with_an_example(self):
-        for words in [[], ["run"], ["node"], ["graph"], ["graph", "check"], ["doctor"]]:
+        for words in [[], ["run"], ["node"], ["graph"], ["graph", "check"], ["doctor"],
+                      ["bench"]]:
             code, out, err = troupe(*words, "--help")
             self.assertEqual((code, err), (0, ""), words)
             self.assertIn("Example", out)

@@ -55,10 +55,11 @@ class Home:
         (folder,) = pathlib.Path(self.folder.name, "digits").iterdir()
         return folder
 
-    def start(self, *words, program="troupe"):
+    def start(self, *words, program="troupe", **more):
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                   "stderr": subprocess.PIPE, **more}
         return subprocess.Popen([str(BIN / program), *words], env=self.env, text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, start_new_session=True)
+                                start_new_session=True, **streams)
 
     def close(self):
         for pid in self.processes():
@@ -79,9 +80,18 @@ def wait_until(condition, limit=30.0):
     return False
 
 
-def train(home, *words, limit=120):
-    """Runs the digits job to its end; gives exit status, events, stderr."""
-    job = home.start("run", str(GRAPH), "-o", "json", *words)
+def private_mounts():
+    """The words before a command that may mount what nobody else sees; None where nobody may."""
+    for words in (["unshare", "--mount"], ["unshare", "--mount", "--map-root-user"]):
+        probe = [*words, "mount", "-t", "tmpfs", "none", "/mnt"]
+        if subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+            return words
+    return None
+
+
+def train(home, *words, limit=120, graph=GRAPH):
+    """Runs a job to its end; gives exit status, events, stderr."""
+    job = home.start("run", str(graph), "-o", "json", *words)
     try:
         out, err = job.communicate(timeout=limit)
     except subprocess.TimeoutExpired:

@@ -31,6 +31,9 @@ class RecordingHandler : public TransportHandler {
     write([&](Log& log) { log.failed.emplace_back(to, why); });
   }
   void on_frame(const NodeId& from, Frame frame) override {
+    // Copies: who holds a frame's own bytes holds the sender's credit.
+    frame.body = copy_of(frame.body);
+    frame.blob = copy_of(frame.blob);
     write([&](Log& log) { log.frames.emplace_back(from, std::move(frame)); });
   }
 
@@ -40,6 +43,9 @@ class RecordingHandler : public TransportHandler {
   }
 
  private:
+  static Slice copy_of(const Slice& slice) {
+    return Slice::own(std::vector<std::byte>(slice.bytes().begin(), slice.bytes().end()));
+  }
   void write(const std::function<void(Log&)>& change) {
     const std::lock_guard lock(mutex_);
     change(log_);

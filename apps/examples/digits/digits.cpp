@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/examples/digits/digits.hpp"
 
+#include "apps/examples/digits/data_file.hpp"
 #include "apps/examples/digits/digits_csv.hpp"
 #include "gpu/easyscale/job/sampler.hpp"
 #include "gpu/easyscale/train_program.hpp"
@@ -13,9 +14,6 @@
 #include <torch/optim/sgd.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
 #include <utility>
 
 namespace troupe {
@@ -82,15 +80,6 @@ class DigitSet : public Dataset {
   std::vector<digits::Digit> all_;
 };
 
-std::string data_file(const std::string& asked) {
-  const char* set = std::getenv("TROUPE_DATA");
-  std::filesystem::path path = asked;
-  if (asked.empty()) path = set != nullptr && *set != '\0' ? set : TROUPE_DATA_DIR;
-  std::error_code ignored;
-  if (asked.empty() || std::filesystem::is_directory(path, ignored)) path /= "digits.csv.gz";
-  return path.string();
-}
-
 class DigitsProgram : public TrainProgram {
  public:
   [[nodiscard]] std::shared_ptr<nn::Module> model() const override {
@@ -99,7 +88,9 @@ class DigitsProgram : public TrainProgram {
 
   [[nodiscard]] Result<std::shared_ptr<const Dataset>> dataset(
       Split split, const std::string& path) const override {
-    auto all = digits::read_digits(data_file(path));
+    const auto file = digits::find_data(digits::data_places(path));
+    if (!file) return Failure(file.error());
+    auto all = digits::read_digits(*file);
     if (!all) return Failure(all.error());
     const auto order =
         easyscale::permutation(split_seed, 0, static_cast<std::uint32_t>(all->size()));

@@ -123,31 +123,25 @@ Finding explain_memory(const HostFacts& facts) {
 
 Finding explain_memlock(const HostFacts& facts) {
   if (!facts.memlock) {
-    return {"memlock", Verdict::ok, "no limit", "memory can be registered with a network card"};
+    return {"memlock", Verdict::ok, "no limit", "nothing: this version locks no memory"};
   }
-  const bool low = *facts.memlock < 64_MiB;
-  return {"memlock", low ? Verdict::note : Verdict::ok, readable(*facts.memlock),
-          low ? "too little to register buffers for RDMA; raise ulimit -l where there is a device"
-              : "that much can be registered with a network card"};
+  return {"memlock", Verdict::ok, readable(*facts.memlock),
+          "nothing: this version locks no memory"};
 }
 
 Finding explain_shared_memory(const HostFacts& facts) {
-  const bool low = facts.shared_memory < 256_MiB;
-  return {"shared memory", low ? Verdict::note : Verdict::ok,
-          readable(facts.shared_memory) + " free in /dev/shm",
-          low ? "little room for bulk data between processes of this machine"
-              : "room for bulk data between processes of this machine"};
+  return {"shared memory", Verdict::ok, readable(facts.shared_memory) + " free in /dev/shm",
+          "nothing: this version puts no data there"};
 }
 
 Finding explain_cgroups(const HostFacts& facts) {
   if (facts.cgroup_version == 0) {
-    return {"cgroups", Verdict::note, "none", "workers cannot be given limits of their own"};
+    return {"cgroups", Verdict::note, "none", "workers run without limits of their own"};
   }
-  return {"cgroups", facts.cgroup_writable ? Verdict::ok : Verdict::note,
+  return {"cgroups", Verdict::ok,
           "version " + std::to_string(facts.cgroup_version) +
               (facts.cgroup_writable ? ", writable" : ", not writable"),
-          facts.cgroup_writable ? "workers can be given limits of their own"
-                                : "workers run without limits of their own"};
+          "this version gives workers no limits of their own"};
 }
 
 }  // namespace

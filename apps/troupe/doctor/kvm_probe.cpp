@@ -46,13 +46,11 @@ Findings explain(const KvmFacts& facts) {
                             std::to_string(facts.memory_slots) + " memory slots",
                         "virtual machines can run here; no command of this version starts one"}};
   if (facts.dirty_ring) {
-    findings.push_back({"kvm dirty pages", Verdict::ok, "dirty ring",
-                        "written pages are found in time that grows with their number"});
+    findings.push_back({"kvm dirty pages", Verdict::ok, "dirty ring", "not used by this version"});
   } else {
-    findings.push_back(
-        {"kvm dirty pages", Verdict::note,
-         facts.dirty_log_protect ? "bitmap with manual protection" : "bitmap only",
-         "no dirty ring: written pages are found in time that grows with the guest"});
+    findings.push_back({"kvm dirty pages", Verdict::note,
+                        facts.dirty_log_protect ? "bitmap with manual protection" : "bitmap only",
+                        "not used by this version"});
   }
   return findings;
 }

@@ -40,7 +40,7 @@ RdmaFacts look_at_rdma() {
 
 Findings explain(const RdmaFacts& facts) {
   if (facts.devices.empty()) {
-    return {{"rdma", Verdict::note, "no device", "bulk data goes over TCP and shared memory"}};
+    return {{"rdma", Verdict::note, "no device", "data goes over TCP"}};
   }
   bool active = false;
   std::vector<std::string> ports;
@@ -51,8 +51,8 @@ Findings explain(const RdmaFacts& facts) {
   }
   return {{"rdma", active ? Verdict::ok : Verdict::note,
            joined(ports.empty() ? facts.devices : ports),
-           active ? "bulk data can be read and written by the network card"
-                  : "no port is active: bulk data goes over TCP and shared memory"}};
+           active ? "not used by this version: data goes over TCP"
+                  : "no port is active: data goes over TCP"}};
 }
 
 }  // namespace troupe::doctor

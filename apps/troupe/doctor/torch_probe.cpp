@@ -136,7 +136,7 @@ Findings explain(const TorchFacts& facts) {
                           : "matrix products run at full speed"});
   findings.push_back({"torch cpu", Verdict::ok,
                       facts.capability + ", " + facts.threads + " threads",
-                      "equal bits need the same CPU capability on every machine of a job"});
+                      "a machine of another capability computes other bits"});
   return findings;
 }
 

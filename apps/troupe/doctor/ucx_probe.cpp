@@ -91,12 +91,6 @@ bool has(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The transports over RDMA devices: rc_verbs, rc_mlx5, dc_mlx5, ud_verbs, ...
-bool is_rdma(const std::string& transport) {
-  return transport.rfind("rc", 0) == 0 || transport.rfind("dc", 0) == 0 ||
-         transport.rfind("ud", 0) == 0;
-}
-
 }  // namespace
 
 UcxFacts look_at_ucx() {
@@ -113,20 +107,16 @@ Findings explain(const UcxFacts& facts) {
              "nodes cannot talk to each other; see what UCX_LOG_LEVEL=info prints"}};
   }
   Findings findings = {{"ucx", Verdict::ok, facts.version, "nodes talk to each other"}};
-  const bool rdma = std::any_of(facts.transports.begin(), facts.transports.end(), is_rdma);
   if (!has(facts.transports, "tcp")) {
     findings.push_back({"ucx transports", Verdict::missing, joined(facts.transports),
-                        "no tcp: nodes on other machines cannot be reached"});
+                        "no tcp, and this version uses nothing else: nodes cannot talk"});
   } else {
-    findings.push_back(
-        {"ucx transports", Verdict::ok, joined(facts.transports),
-         rdma ? "bulk data between machines can go over RDMA"
-              : "bulk data goes over TCP between machines, shared memory within one"});
+    findings.push_back({"ucx transports", Verdict::ok, joined(facts.transports),
+                        "this version uses tcp alone, between machines and within one"});
   }
   const bool cuda = has(facts.memory_types, "cuda");
   findings.push_back({"ucx memory", cuda ? Verdict::ok : Verdict::note, joined(facts.memory_types),
-                      cuda ? "GPU tensors are sent from where they are"
-                           : "UCX knows no CUDA memory: GPU tensors are staged in host memory"});
+                      "this version sends from host memory alone"});
   return findings;
 }
 

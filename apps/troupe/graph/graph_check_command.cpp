@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/control/graph_load.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/json.hpp"
 #include "apps/troupe/table.hpp"
 #include "messages/reflect.hpp"
@@ -13,12 +14,6 @@ namespace troupe {
 namespace {
 
 void print(std::FILE* to, const std::string& text) { std::fwrite(text.data(), 1, text.size(), to); }
-
-std::string program_of(msg::Actor::Reader actor, const ActorKinds& kinds) {
-  if (actor.getBinary().size() > 0) return actor.getBinary().cStr();
-  const auto* kind = kinds.find(actor.getKind().cStr());
-  return kind == nullptr ? std::string() : kind->program;
-}
 
 std::string address_of(msg::AppGraph::Reader graph, msg::Actor::Reader actor) {
   return std::string("/jobs/") + graph.getApp().getName().cStr() + "/" + actor.getPath().cStr();

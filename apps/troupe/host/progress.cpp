@@ -44,50 +44,78 @@ std::string text_field(const Event& event, const std::string& name) {
   return text == nullptr ? std::string() : *text;
 }
 
-void Progress::take_step(const Event& event, Time now) {
-  step_ = int_field(event, "step").value_or(step_);
-  steps_ = int_field(event, "steps").value_or(steps_);
-  loss_ = number_field(event, "loss").value_or(loss_);
-  if (!first_step_at_) {
-    first_step_at_ = now;
-    first_step_ = step_;
+std::string Progress::name_of(const std::string& path) const {
+  const auto above = "/jobs/" + job_ + "/";
+  if (!several_ || path.rfind(above, 0) != 0) return job_;
+  return job_ + "/" + path.substr(above.size());
+}
+
+Progress::Group& Progress::group_of(const Event& event) {
+  const auto path = text_field(event, "path");
+  const auto it = std::find_if(groups_.begin(), groups_.end(),
+                               [&](const Group& group) { return group.path == path; });
+  if (it != groups_.end()) return *it;
+  groups_.push_back({.path = path});
+  return groups_.back();
+}
+
+void Progress::take_step(Group& group, const Event& event, Time now) {
+  group.step = int_field(event, "step").value_or(group.step);
+  group.steps = int_field(event, "steps").value_or(group.steps);
+  group.loss = number_field(event, "loss").value_or(group.loss);
+  if (!group.first_step_at) {
+    group.first_step_at = now;
+    group.first_step = group.step;
   }
 }
 
-std::string Progress::status(Time now) const {
-  std::string text = fmt::format("{}: step {}", job_, step_);
-  if (steps_ > 0) text += fmt::format("/{} ({} %)", steps_, 100 * step_ / steps_);
-  const double seconds =
-      first_step_at_ ? std::chrono::duration<double>(now - *first_step_at_).count() : 0;
-  if (step_ > first_step_ && seconds > 0) {
-    const double rate = static_cast<double>(step_ - first_step_) / seconds;
-    text += fmt::format(", {:.1f} steps/s", rate);
-    if (steps_ > step_) text += ", ETA " + duration(static_cast<double>(steps_ - step_) / rate);
+std::string Progress::status(const Group& group, Time now) {
+  std::string text = fmt::format("step {}", group.step);
+  if (group.steps > 0) {
+    text += fmt::format("/{} ({} %)", group.steps, 100 * group.step / group.steps);
   }
-  text += fmt::format(", loss {:.4f}", loss_);
-  if (accuracy_) text += fmt::format(", test accuracy {:.2f} %", 100 * *accuracy_);
+  const double seconds =
+      group.first_step_at ? std::chrono::duration<double>(now - *group.first_step_at).count() : 0;
+  if (group.step > group.first_step && seconds > 0) {
+    const double rate = static_cast<double>(group.step - group.first_step) / seconds;
+    text += fmt::format(", {:.1f} steps/s", rate);
+    if (group.steps > group.step) {
+      text += ", ETA " + duration(static_cast<double>(group.steps - group.step) / rate);
+    }
+  }
+  text += fmt::format(", loss {:.4f}", group.loss);
+  if (group.accuracy) text += fmt::format(", test accuracy {:.2f} %", 100 * *group.accuracy);
   return text;
+}
+
+std::string Progress::status(Time now) const {
+  std::string text;
+  for (const auto& group : groups_) {
+    text += (text.empty() ? "" : "; ") + name_of(group.path) + ": " + status(group, now);
+  }
+  return text.empty() ? job_ + ": done" : text;
 }
 
 std::string Progress::line(const std::string& text) const {
   return (terminal_ ? "\r\x1b[K" : "") + text + "\n";
 }
 
-std::string Progress::renew(Time now) {
+std::string Progress::renew(const Group& group, Time now) {
   const auto pause = terminal_ ? std::chrono::steady_clock::duration(renew_every)
                                : std::chrono::steady_clock::duration(print_every);
-  if (printed_ && now - *printed_ < pause && step_ != steps_) return {};
+  if (printed_ && now - *printed_ < pause && group.step != group.steps) return {};
   printed_ = now;
   return terminal_ ? "\r\x1b[K" + status(now) : status(now) + "\n";
 }
 
 std::string Progress::on_event(const Event& event, Time now) {
   if (event.name == "step") {
-    take_step(event, now);
-    return renew(now);
+    auto& group = group_of(event);
+    take_step(group, event, now);
+    return renew(group, now);
   }
   if (event.name == "epoch") {
-    accuracy_ = number_field(event, "test_accuracy");
+    group_of(event).accuracy = number_field(event, "test_accuracy");
     return {};
   }
   if (event.name == "actor_up") return line(text_field(event, "path") + " is up");
@@ -95,10 +123,12 @@ std::string Progress::on_event(const Event& event, Time now) {
     return line(text_field(event, "path") + " is down: " + text_field(event, "why"));
   }
   if (event.name == "view") {
-    return line(fmt::format("{}: {} trainer(s) go on from step {}: {}", job_,
+    return line(fmt::format("{}: {} trainer(s) go on from step {}: {}",
+                            name_of(text_field(event, "path")),
                             int_field(event, "members").value_or(0),
                             int_field(event, "step").value_or(0), text_field(event, "why")));
   }
+  if (event.name == "waiting") return line(job_ + ": waiting for " + text_field(event, "what"));
   if (event.name == "done") {
     return line(status(now) +
                 fmt::format(", {:.1f} s", std::chrono::duration<double>(now - start_).count()));

@@ -8,7 +8,8 @@
 
 namespace troupe {
 
-/// $TROUPE_HOME, by default ~/.local/state/troupe; made with mode 0700 where it is not there.
+/// $TROUPE_HOME, by default ~/.local/state/troupe; made with mode 0700 where it is not there,
+/// left as it is where it is.
 [[nodiscard]] Result<std::filesystem::path> troupe_home();
 
 /// A new folder <home>/<job>/<date-time-process>, mode 0700.

@@ -41,7 +41,7 @@ Result<ClusterSecret> find_secret(const std::string& file, const Address& listen
   }
   auto home = troupe_home();
   if (!home) return Failure(home.error());
-  const auto path = *home / "secret";
+  const auto path = *home / ".secret";  // no job can have that name
   if (auto made = make_secret_once(path); !made) return Failure(made.error());
   return ClusterSecret::from_file(path.string());
 }

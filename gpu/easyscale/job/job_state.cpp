@@ -4,12 +4,12 @@
 //   - a member that dies before the commit is replaced by a new view from the same step (survivors
 //     still hold the state at its start), one that dies after it by a new view from the next step;
 //   - members that came up meanwhile are taken in whenever a new view is made, at the latest after
-//   the
-//     next commit, and get the state from the donor while the others compute;
+//     the next commit, and get the state from the donor while the others compute. That commit says
+//     that a view follows, so that nobody begins a step which the new view would throw away;
 //   - when nobody has the state in memory any more, those that are started again say which saved
-//   state
-//     they found, and the newest one becomes the donor's (EasyScale, arXiv 2208.14228, section 3.2,
-//     checkpoints for this; the saved state here is at most one step old).
+//     state they found, and the newest one becomes the donor's (EasyScale, arXiv 2208.14228,
+//     section 3.2, checkpoints for this; the saved state here is at most one step old);
+//   - a member that does not come back is not waited for, whether it ever came up or not.
 // An epoch's accuracy is measured between two commits, so the next commit waits for it.
 #include "gpu/easyscale/job/job_state.hpp"
 
@@ -38,14 +38,18 @@ class Decision {
     peer = {};
     peer.up = true;
     peer.held = in.hello.resume;
+    peer.sure = !s_.begun || (peer.held && *peer.held >= s_.step);
     if (s_.phase == Phase::gathering) form(name(in.member) + " joined");
   }
 
   void on(const input::Left& in) {
     JobState::Peer& peer = s_.peers[in.member];
-    if (!peer.up) return;
+    const bool was_up = peer.up;
+    if (peer.in_view) ++s_.deaths;
     peer = {};
     peer.comes_back = in.comes_back;
+    last_words_ = in.why;
+    if (s_.phase != Phase::gathering && !was_up) return;
     if (s_.evaluator == in.member) s_.evaluator.reset();
     if (s_.phase == Phase::gathering) return form(name(in.member) + " left: " + in.why);
     if (s_.step == s_.steps() && anybody_live()) return conclude();
@@ -58,7 +62,7 @@ class Decision {
     peer.held = in.step;
     peer.sure = true;
     peer.asked_held = false;
-    peer.live = peer.live || in.step == s_.step;
+    peer.live = peer.live || (peer.in_view && in.step == s_.step);
     if (s_.phase == Phase::gathering) form(name(in.member) + " said what it has");
   }
 
@@ -100,7 +104,7 @@ class Decision {
   void on(const input::Hashed& in) {
     JobState::Peer& peer = s_.peers[in.member];
     if (s_.step != s_.steps() || !peer.asked_hash) return;
-    peer.sha256 = in.sha256;
+    peer.hashed = in;
     conclude();
   }
 
@@ -175,7 +179,8 @@ class Decision {
       return std::nullopt;
     }
     if (!any_up) {
-      end({ErrorCode::aborted, "all trainers have ended and none is started again"});
+      end({ErrorCode::aborted,
+           "all trainers have ended and none is started again; the last one: " + last_words_});
       return std::nullopt;
     }
     if (best) {
@@ -197,7 +202,7 @@ class Decision {
     for (Member m = 0; m < s_.peers.size(); ++m) {
       JobState::Peer& peer = s_.peers[m];
       if (!peer.up || peer.sure || std::exchange(peer.asked_held, true)) continue;
-      out_.push_back(effect::AskHeld{m});
+      out_.push_back(effect::AskHeld{m, s_.view.generation});
     }
   }
 
@@ -220,10 +225,14 @@ class Decision {
       next.members.push_back(m);
       s_.peers[m].sure = s_.peers[m].live;
       s_.peers[m].asked_held = false;
+      s_.peers[m].in_view = true;
       if (!s_.peers[m].live) next.joiners.push_back(m);
     }
     next.ranges = assign_ranks(s_.plan.ranks, static_cast<std::uint32_t>(next.members.size()));
-    if (s_.begun && !at_boundary_) s_.redone += std::max<std::uint64_t>(1, step_before - s_.step);
+    // The step that was under way, and those that were committed and are lost.
+    const std::uint64_t lost =
+        step_before - std::min(step_before, s_.step) + (step_before < s_.steps() ? 1 : 0);
+    s_.redone += std::min(std::exchange(s_.deaths, 0), lost);
     s_.view = std::move(next);
     std::string reason = s_.begun ? why : "start";
     if (resumed) reason += "; resumed from the saved state of step " + std::to_string(s_.step);
@@ -254,26 +263,27 @@ class Decision {
       JobState::Peer& peer = s_.peers[m];
       if (!peer.live) continue;
       if (!std::exchange(peer.asked_hash, true)) out_.push_back(effect::AskHash{m});
-      all = all && peer.sha256.has_value();
+      all = all && peer.hashed.has_value();
     }
     if (all && anybody_live()) finish();
   }
 
   void finish() {
     const Member first = *first_live();
-    const std::string& expected = *s_.peers[first].sha256;
+    const input::Hashed& expected = *s_.peers[first].hashed;
     std::string odd;
     for (Member m = 0; m < s_.peers.size(); ++m) {
-      const auto& hash = s_.peers[m].sha256;
-      if (hash && *hash != expected) odd += (odd.empty() ? "" : ", ") + name(m) + " has " + *hash;
+      const auto& said = s_.peers[m].hashed;
+      if (!said || said->state_sha256 == expected.state_sha256) continue;
+      odd += ", " + name(m) + " has " + said->state_sha256;
     }
     if (!odd.empty()) {
-      return end({ErrorCode::internal, "the trainers ended with different parameters: " +
-                                           name(first) + " has " + expected + ", " + odd});
+      return end({ErrorCode::internal, "the trainers ended with different states: " + name(first) +
+                                           " has " + expected.state_sha256 + odd});
     }
     s_.phase = Phase::done;
-    out_.push_back(effect::Finish{expected, s_.test_accuracy, s_.steps(), s_.redone,
-                                  now_ - s_.began.value_or(now_)});
+    out_.push_back(effect::Finish{expected.params_sha256, expected.state_sha256, s_.test_accuracy,
+                                  s_.steps(), s_.redone, now_ - s_.began.value_or(now_)});
   }
 
   [[nodiscard]] std::optional<Member> first_live() const {
@@ -291,20 +301,18 @@ class Decision {
     report_step();
     const std::uint64_t committed = s_.step++;
     s_.reports.clear();
-    const bool newcomers = std::any_of(s_.peers.begin(), s_.peers.end(),
-                                       [](const auto& p) { return p.up && !p.live; });
+    const bool newcomers =
+        s_.step < s_.steps() && std::any_of(s_.peers.begin(), s_.peers.end(),
+                                            [](const auto& p) { return p.up && !p.live; });
     order_faults();
     for (const Member m : s_.view.members) {
       s_.peers[m].ready = false;
-      out_.push_back(effect::SendCommit{m, s_.view.generation, committed});
+      out_.push_back(effect::SendCommit{m, s_.view.generation, committed, newcomers});
     }
     if (s_.step % s_.terms->steps_per_epoch == 0) {
       s_.evaluating = committed / s_.terms->steps_per_epoch;
     }
-    if (newcomers && s_.step < s_.steps()) {
-      at_boundary_ = true;
-      return form(newcomer_names() + " joined");
-    }
+    if (newcomers) return form(newcomer_names() + " joined");
     conclude();
   }
 
@@ -346,7 +354,7 @@ class Decision {
   JobState& s_;
   Seconds now_;
   JobEffects out_;
-  bool at_boundary_ = false;  // the new view starts where a commit ended the old one
+  std::string last_words_;  // why the member ended that this is about
 };
 
 Member member_of(const JobInput& input) {
@@ -375,11 +383,21 @@ std::string waiting_for(const JobState& state) {
   const auto add = [&](Member m) { who += (who.empty() ? "" : ", ") + name(m); };
   if (state.phase == Phase::gathering) {
     for (Member m = 0; m < state.peers.size(); ++m) {
-      if (!state.peers[m].up) add(m);
+      if (!state.peers[m].up && state.peers[m].comes_back) add(m);
     }
-    return who + " to come up";
+    if (!who.empty()) return who + " to come up";
+    for (Member m = 0; m < state.peers.size(); ++m) {
+      if (state.peers[m].asked_held) add(m);
+    }
+    return who + " to say which step's state it has";
   }
   if (state.evaluator) return name(*state.evaluator) + " to measure the test accuracy";
+  if (state.step == state.steps()) {
+    for (Member m = 0; m < state.peers.size(); ++m) {
+      if (state.peers[m].live && !state.peers[m].hashed) add(m);
+    }
+    return who + " to tell the hash of its parameters";
+  }
   for (const Member m : state.view.members) {
     if (!state.peers[m].ready) add(m);
   }

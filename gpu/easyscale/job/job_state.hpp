@@ -38,7 +38,7 @@ struct Joined {
   Member member = 0;
   Hello hello;
 };
-struct Left {
+struct Left {  ///< a member has ended, perhaps before it had joined
   Member member = 0;
   std::string why;
   bool comes_back = true;  ///< false: its supervisor will not start it again
@@ -46,7 +46,7 @@ struct Left {
 struct Holds {  ///< which step's state a joiner has now: after adopting one, or because it was
                 ///< asked
   Member member = 0;
-  std::uint64_t generation = 0;  ///< of the last view that it has read
+  std::uint64_t generation = 0;  ///< of the view that it has adopted it in, or was asked after
   std::optional<std::uint64_t> step;
 };
 struct Ready {  ///< a member has the whole gradient of a step and waits for the commit
@@ -63,7 +63,8 @@ struct Evaluated {
 };
 struct Hashed {
   Member member = 0;
-  std::string sha256;
+  std::string params_sha256;  ///< see Replica::parameter_bytes
+  std::string state_sha256;   ///< of all that Replica::save gives
 };
 struct Failed {  ///< a member met something that starting it again would not cure
   Member member = 0;
@@ -83,6 +84,7 @@ struct SendCommit {
   Member to = 0;
   std::uint64_t generation = 0;
   std::uint64_t step = 0;
+  bool view_follows = false;  ///< the next step is not begun before the next view is there
 };
 struct SendView {
   Member to = 0;
@@ -95,9 +97,10 @@ struct AskEvaluate {
 struct AskHash {
   Member to = 0;
 };
-struct AskHeld {  ///< to be answered by Holds; no state is adopted between the answer and the next
-                  ///< view
+struct AskHeld {  ///< look for a newer saved state, and answer by Holds; no state is adopted
+                  ///< between the answer and the next view
   Member to = 0;
+  std::uint64_t generation = 0;
 };
 struct ReportView {
   View view;
@@ -114,10 +117,12 @@ struct ReportEpoch {
   double test_accuracy = 0;
 };
 struct Finish {
-  std::string sha256;
+  std::string params_sha256;
+  std::string state_sha256;
   double test_accuracy = 0;
   std::uint64_t steps = 0;
-  std::uint64_t redone = 0;  ///< steps begun a second time because somebody died
+  /// Steps whose work was thrown away because a member died: at most one for each death.
+  std::uint64_t redone = 0;
   Seconds wall{0};
 };
 struct Fail {
@@ -148,11 +153,14 @@ struct JobState {
     bool live = false;  ///< has the state of `step` in memory, once it has read our messages
     bool comes_back = true;
     std::optional<std::uint64_t> held;  ///< while not live: the step whose state it has
-    bool sure = true;                   ///< of `held`; not so while a donor's state is on its way
+    /// Of `held`: not while a donor's state is on its way, nor where a newer one may have been
+    /// saved since it looked.
+    bool sure = true;
+    bool in_view = false;
     bool asked_held = false;
     bool ready = false;  ///< for `step` in the current view
     bool asked_hash = false;
-    std::optional<std::string> sha256;
+    std::optional<input::Hashed> hashed;
   };
   enum class Phase : std::uint8_t { gathering, running, done, failed };
 
@@ -164,6 +172,7 @@ struct JobState {
   std::optional<Hello> terms;  ///< what the first trainer said; all others must say the same
   View view;
   bool begun = false;
+  std::uint64_t deaths = 0;   ///< of members of `view` since it was made
   std::uint64_t step = 0;     ///< the next one to commit
   std::uint64_t highest = 0;  ///< steps committed at least once
   std::uint64_t redone = 0;

@@ -81,13 +81,18 @@ void MemberState::adopt(Slice bytes, MemberActs& acts) {
   start_computing(acts);
 }
 
-void MemberState::start_step(MemberActs& acts) {
+// Whatever was computed is dropped, and a GoOn that is under way counts no more.
+void MemberState::clear_step() {
   static_cast<void>(fold_.take());
   reports_.clear();
   buffers_.reset();
   handed_in_ = false;
   said_ready_ = false;
   ++ticket_;
+}
+
+void MemberState::start_step(MemberActs& acts) {
+  clear_step();
   carry(exchange_.begin(view_, step_), acts);
   if (has_state()) start_computing(acts);
 }
@@ -97,9 +102,14 @@ void MemberState::start_computing(MemberActs& acts) {
   if (step_ < steps_) acts.emplace_back(act::GoOn{ticket_});
 }
 
-MemberActs MemberState::on_ask_held() {
+MemberActs MemberState::on_ask_held(std::uint64_t generation) {
   closed_ = true;
-  return {act::SayHolds{view_.generation, held_}};
+  return {act::LookForSaved{generation, held_}};
+}
+
+MemberActs MemberState::looked(std::uint64_t generation, std::optional<std::uint64_t> loaded) {
+  if (loaded) held_ = loaded;
+  return {act::SayHolds{generation, held_}};
 }
 
 MemberActs MemberState::go_on(std::uint64_t ticket) {
@@ -156,7 +166,7 @@ void MemberState::say_ready_once(MemberActs& acts) {
   acts.emplace_back(act::SayReady{view_.generation, step_, reports_});
 }
 
-MemberActs MemberState::on_commit(std::uint64_t generation, std::uint64_t step) {
+MemberActs MemberState::on_commit(std::uint64_t generation, std::uint64_t step, bool view_follows) {
   if (generation < view_.generation) return {};
   if (generation != view_.generation || step != step_ || !said_ready_) {
     return {act::GiveUp{{ErrorCode::internal, "a commit of step " + std::to_string(step) +
@@ -167,7 +177,11 @@ MemberActs MemberState::on_commit(std::uint64_t generation, std::uint64_t step) 
   acts.emplace_back(act::Apply{exchange_.take_gradient(), exchange_.buffers()});
   if (dies(FaultPhase::optimizer)) acts.emplace_back(act::Die{});
   held_ = ++step_;
-  start_step(acts);
+  if (view_follows) {
+    clear_step();
+  } else {
+    start_step(acts);
+  }
   return acts;
 }
 

@@ -40,6 +40,11 @@ struct Apply {  ///< the optimizer step; the state is that of the next step afte
   std::vector<float> gradient;
   Slice buffers;
 };
+struct LookForSaved {  ///< load the newest saved state if it is of a later step than `than`, and
+                       ///< call `looked` with its step, or with nothing
+  std::uint64_t generation = 0;
+  std::optional<std::uint64_t> than;
+};
 struct Save {  ///< keep a copy of the state at the start of `step` outside the process
   std::uint64_t step = 0;
 };
@@ -62,8 +67,8 @@ struct GiveUp {  ///< this trainer and its coordinator disagree: end, and be sta
 }  // namespace act
 
 using MemberAct = std::variant<act::RunRank, act::GoOn, act::SendPiece, act::SendState,
-                               act::LoadState, act::Apply, act::Save, act::SayReady, act::SayHolds,
-                               act::Die, act::Reject, act::GiveUp>;
+                               act::LoadState, act::LookForSaved, act::Apply, act::Save,
+                               act::SayReady, act::SayHolds, act::Die, act::Reject, act::GiveUp>;
 using MemberActs = std::vector<MemberAct>;
 
 /// A trainer's side of the protocol of job_state.hpp, without model, network or clock. Each call
@@ -78,9 +83,12 @@ class MemberState {
   MemberActs on_view(View view);
   MemberActs on_state(std::uint64_t generation, std::uint64_t step, Slice bytes);
   MemberActs on_piece(Piece piece);
-  MemberActs on_commit(std::uint64_t generation, std::uint64_t step);
+  /// `view_follows`: as in effect::SendCommit.
+  MemberActs on_commit(std::uint64_t generation, std::uint64_t step, bool view_follows);
   void on_fault(const Fault& fault) { faults_.push_back(fault); }
-  MemberActs on_ask_held();
+  MemberActs on_ask_held(std::uint64_t generation);
+  /// The result of `LookForSaved`.
+  MemberActs looked(std::uint64_t generation, std::optional<std::uint64_t> loaded);
   MemberActs go_on(std::uint64_t ticket);
   /// The result of `RunRank`; `buffers` as rank 0 left them, from rank 0 only.
   MemberActs rank_done(const RankReport& report, std::span<const float> gradient,
@@ -97,6 +105,7 @@ class MemberState {
     Slice bytes;
   };
 
+  void clear_step();
   void start_step(MemberActs& acts);
   void start_computing(MemberActs& acts);
   void hand_in(MemberActs& acts);

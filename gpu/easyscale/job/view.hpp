@@ -32,8 +32,9 @@ struct View {
   [[nodiscard]] bool joins(Member member) const {
     return std::find(joiners.begin(), joiners.end(), member) != joiners.end();
   }
-  /// The member that keeps a copy of the state outside its own process.
-  [[nodiscard]] Member keeper() const { return members.front(); }
+  /// The member that keeps a copy of the state outside its own process, before it begins a step. It
+  /// is one that has the state: while a joiner waits for it, the only one that has it may die.
+  [[nodiscard]] Member keeper() const { return donor; }
 
   friend bool operator==(const View&, const View&) = default;
 };

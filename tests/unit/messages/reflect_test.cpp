@@ -21,10 +21,9 @@ std::string error_of(std::string_view size) { return parse_bytes(size).error().w
 
 BOOST_AUTO_TEST_SUITE(reflect)
 
-BOOST_AUTO_TEST_CASE(names_go_from_schema_to_graph_and_back) {
-  for (const std::string camel : {"perS", "name", "checkpointDir", "oneForOne", "d1"}) {
-    BOOST_TEST(to_camel(to_snake(camel)) == camel);
-  }
+BOOST_AUTO_TEST_CASE(names_of_a_schema_are_spelt_with_underscores) {
+  BOOST_TEST(to_snake("name") == "name");
+  BOOST_TEST(to_snake("perS") == "per_s");
   BOOST_TEST(to_snake("checkpointDir") == "checkpoint_dir");
 }
 

@@ -32,6 +32,10 @@ BOOST_AUTO_TEST_CASE(a_wake_up_stays_signalled_until_it_is_cleared) {
   BOOST_TEST(::poll(&polled, 1, 0) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_memory_file_may_have_a_name_of_any_length) {
+  BOOST_TEST(make_memfd(std::string(1000, 'n')).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(reading_stops_at_the_limit) {
   const auto file = make_memfd("test");
   BOOST_REQUIRE(file);

@@ -125,6 +125,14 @@ BOOST_AUTO_TEST_CASE(a_circle_of_supervisors_is_named) {
              "g.toml:8:14: supervisors in a circle: a -> b -> c -> a");
 }
 
+BOOST_AUTO_TEST_CASE(one_mistake_is_one_error) {
+  BOOST_TEST(errors_in(with_line(7, "count = 20000")) ==
+             "g.toml:7:9: count of 'trainers' must be from 1 to 4096");
+  BOOST_TEST(errors_in(app + actor("a") + supervisor("a/b", ".") + supervisor("a/b/c", ".")) ==
+             "g.toml:7:8: path 'a/b' lies below the actors of 'a'\n"
+             "g.toml:10:8: path 'a/b/c' lies below the actors of 'a'");
+}
+
 BOOST_AUTO_TEST_CASE(an_intensity_needs_a_window) {
   BOOST_TEST(errors_in(with_line(18, "intensity = { restarts = 5, per_s = 0 }")) ==
              "g.toml:18:37: per_s must be at least 1");

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_type_says_what_the_key_takes_and_means) {
   BOOST_TEST(errors_in(with_line(7, "count = \"three\"")) ==
              "g.toml:7:9: expected a whole number, not a text (how many of them)");
   BOOST_TEST(errors_in(with_line(7, "count = 3.5")) ==
-             "g.toml:7:9: expected a whole number, not a number (how many of them)");
+             "g.toml:7:9: expected a whole number, not a decimal number (how many of them)");
   BOOST_TEST(errors_in(with_line(2, "name = 5")) ==
              "g.toml:2:8: expected a text, not a whole number (name of the job; its actors live "
              "under /jobs/NAME)");

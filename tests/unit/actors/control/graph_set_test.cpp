@@ -74,6 +74,14 @@ BOOST_AUTO_TEST_CASE(errors_name_the_option_and_what_was_meant) {
              "--set trainers.kind.x=1: 'kind' holds a text, so nothing lies below it");
 }
 
+BOOST_AUTO_TEST_CASE(a_number_that_no_type_holds_is_not_taken_for_a_text) {
+  for (const std::string number : {"9223372036854775808", "-99999999999999999999"}) {
+    BOOST_TEST(set("app.seed=" + number) ==
+               "--set app.seed=" + number +
+                   ": the number does not fit; the largest is 9223372036854775807");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(malformed_options_are_refused) {
   for (const std::string option : {"", "=", "app", "app=1", "app.=1", ".seed=1", "app..seed=1",
                                    "a.b.c.d.e.f.g.h.i.j.k.l.m=1"}) {

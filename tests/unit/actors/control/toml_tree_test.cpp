@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(every_type_of_toml_has_a_name) {
   std::string names;
   for (const auto& entry : *document->table()) names += std::string(type_name(entry.node)) + ";";
   BOOST_TEST(names ==
-             "a table;an array;a text;a whole number;a number;true or false;"
+             "a table;an array;a text;a whole number;a decimal number;true or false;"
              "a date or time;a date or time;");
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <fstream>
 #include <future>
 
 namespace troupe {
@@ -65,7 +66,25 @@ BOOST_AUTO_TEST_CASE(descriptors_and_variables_arrive_and_nothing_else_does) {
   BOOST_REQUIRE(process);
   BOOST_TEST((*process)->wait_for_end(Millis(10000)) == "exit status 0");
   // 4 is the folder that ls reads.
-  BOOST_TEST(last_line(log) == "0 1 2 3 4");
+  BOOST_TEST(last_complaint(log) == "0 1 2 3 4");
+}
+
+BOOST_AUTO_TEST_CASE(a_logs_last_complaint_is_no_mere_information) {
+  const test::Scratch scratch;
+  const auto log = scratch / "log";
+  std::ofstream(log) << "2026-05-01T12:00:00.123 error n cannot read the data\n"
+                     << "2026-05-01T12:00:00.124 info n digits.host is down\n\n";
+  BOOST_TEST(last_complaint(log) == "2026-05-01T12:00:00.123 error n cannot read the data");
+  std::ofstream(log) << "2026-05-01T12:00:00.124 info n digits.host is up\n";
+  BOOST_TEST(last_complaint(log) == "");
+  BOOST_TEST(last_complaint(scratch / "nowhere") == "");
+}
+
+BOOST_AUTO_TEST_CASE(whoever_is_killed_has_not_ended_by_itself) {
+  BOOST_TEST(ended_by_itself("exit status 3"));
+  BOOST_TEST(ended_by_itself("killed by signal 11 (Segmentation fault)"));
+  BOOST_TEST(!ended_by_itself("killed by signal 9 (Killed)"));
+  BOOST_TEST(!ended_by_itself("killed by signal 15 (Terminated)"));
 }
 
 BOOST_AUTO_TEST_CASE(a_program_that_is_not_there_is_an_error_that_names_it) {

@@ -33,7 +33,7 @@ struct Pair {
       frame.header.message_id = next++;
       frame.body = Slice::own(std::vector<std::uint64_t>(4, 7));
       frame.blob = Slice::own(std::string("bytes"));
-      a->send(b_info.id, std::move(frame));
+      (void)a->send(b_info.id, std::move(frame));
     }
   }
   std::vector<std::uint64_t> arrived() const {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_partition_in_one_direction_holds_back_that_direction_unti
   Pair pair(plan);
   pair.network.strike(Kind::partition, "a", "b");
   pair.send(10);
-  pair.b->send(pair.a_info.id, {});
+  (void)pair.b->send(pair.a_info.id, {});
   BOOST_REQUIRE(eventually([&] { return pair.at_a.log().frames.size() == 1; }));
   BOOST_TEST(pair.arrived().empty());
   pair.network.strike(Kind::heal, "a", "b");

@@ -62,6 +62,43 @@ BOOST_AUTO_TEST_CASE(two_nodes_with_one_secret_learn_all_about_each_other) {
   BOOST_TEST(talk.called.is_goodbye(only_record(talk.caller.goodbye())));
 }
 
+BOOST_AUTO_TEST_CASE(both_sides_get_the_same_two_keys_and_every_connection_gets_others) {
+  const auto secret = ClusterSecret::random();
+  Conversation first{{Role::caller, secret, introduction("a")},
+                     {Role::called, secret, introduction("b")}};
+  Conversation second{{Role::caller, secret, introduction("a")},
+                      {Role::called, secret, introduction("b")}};
+  first.run();
+  second.run();
+  BOOST_TEST(equal_digests(first.caller.key_to_peer(), first.called.key_from_peer()));
+  BOOST_TEST(equal_digests(first.caller.key_from_peer(), first.called.key_to_peer()));
+  BOOST_TEST(!equal_digests(first.caller.key_to_peer(), first.caller.key_from_peer()));
+  BOOST_TEST(!equal_digests(first.caller.key_to_peer(), second.caller.key_to_peer()));
+}
+
+BOOST_AUTO_TEST_CASE(a_sign_of_life_is_good_once_and_only_from_the_other_side) {
+  const auto secret = ClusterSecret::random();
+  Conversation talk{{Role::caller, secret, introduction("a")},
+                    {Role::called, secret, introduction("b")}};
+  talk.run();
+  const auto first = only_record(talk.caller.ping());
+  const auto second = only_record(talk.caller.ping());
+  BOOST_TEST(talk.called.is_ping(first));
+  BOOST_TEST(!talk.called.is_ping(first));
+  BOOST_TEST(talk.called.is_ping(second));
+  BOOST_TEST(!talk.caller.is_ping(only_record(talk.caller.ping())));
+}
+
+BOOST_AUTO_TEST_CASE(who_encrypts_and_who_does_not_do_not_meet) {
+  const auto secret = ClusterSecret::random();
+  auto encrypting = introduction("a");
+  encrypting.encrypt = true;
+  Conversation talk{{Role::caller, secret, encrypting}, {Role::called, secret, introduction("b")}};
+  talk.run();
+  BOOST_REQUIRE(talk.caller_error);
+  BOOST_TEST(talk.caller_error->what.find("--encrypt") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(another_secret_is_named_as_the_cause_on_both_sides) {
   Conversation talk{{Role::caller, ClusterSecret::random(), introduction("a")},
                     {Role::called, ClusterSecret::random(), introduction("b")}};

@@ -5,6 +5,7 @@
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
+#include "actors/net/wire/backlog.hpp"
 #include "tests/support/recording_handler.hpp"
 #include "tests/support/wait.hpp"
 
@@ -100,7 +101,8 @@ BOOST_DATA_TEST_CASE(frames_of_every_size_arrive_whole_and_in_order, kinds, kind
   for (int i = 0; i < 400; ++i) {
     const auto blob = blobs[random() % (i % 20 == 0 ? 6 : 5)];
     sizes.emplace_back(bodies[random() % 5], blob);
-    pair.a->send(pair.b_info.id, frame_of(static_cast<std::uint64_t>(i), sizes.back().first, blob));
+    (void)pair.a->send(pair.b_info.id,
+                       frame_of(static_cast<std::uint64_t>(i), sizes.back().first, blob));
   }
   BOOST_REQUIRE(eventually([&] { return pair.at_b.log().frames.size() == sizes.size(); }));
   const auto frames = pair.at_b.log().frames;
@@ -118,7 +120,7 @@ BOOST_DATA_TEST_CASE(frames_of_every_size_arrive_whole_and_in_order, kinds, kind
 BOOST_DATA_TEST_CASE(a_node_that_stops_is_down_after_its_last_frame, kinds, kind) {
   Pair pair(kind);
   pair.meet();
-  for (int i = 0; i < 100; ++i) pair.a->send(pair.b_info.id, frame_of(1, 8, 1000));
+  for (int i = 0; i < 100; ++i) (void)pair.a->send(pair.b_info.id, frame_of(1, 8, 1000));
   pair.a->stop();
   BOOST_REQUIRE(eventually([&] { return !pair.at_b.log().down.empty(); }));
   BOOST_TEST(pair.at_b.log().frames.size() == 100u);
@@ -143,14 +145,79 @@ BOOST_AUTO_TEST_CASE(two_nodes_that_call_each_other_at_once_meet_once) {
     pair.b->connect(pair.a_info.control, pair.a_info.id);
     BOOST_REQUIRE(
         eventually([&] { return !pair.at_a.log().up.empty() && !pair.at_b.log().up.empty(); }));
-    pair.a->send(pair.b_info.id, frame_of(1, 8, 0));
-    pair.b->send(pair.a_info.id, frame_of(1, 8, 0));
+    (void)pair.a->send(pair.b_info.id, frame_of(1, 8, 0));
+    (void)pair.b->send(pair.a_info.id, frame_of(1, 8, 0));
     BOOST_REQUIRE(eventually(
         [&] { return pair.at_a.log().frames.size() == 1 && pair.at_b.log().frames.size() == 1; }));
     BOOST_TEST(pair.at_a.log().up.size() == 1u);
     BOOST_TEST(pair.at_a.log().down.empty());
     BOOST_TEST(pair.at_b.log().down.empty());
   }
+}
+
+BOOST_AUTO_TEST_CASE(encrypted_nodes_understand_each_other) {
+  const auto secret = ClusterSecret::random();
+  RecordingHandler at_a;
+  RecordingHandler at_b;
+  const auto a = make_ucx_transport({{"a", 1}, "1", 1, {"127.0.0.1", 0}, secret, true, {}});
+  const auto b = make_ucx_transport({{"b", 2}, "1", 1, {"127.0.0.1", 0}, secret, true, {}});
+  BOOST_REQUIRE(a->start(at_a));
+  const auto b_info = b->start(at_b).value();
+  a->connect(b_info.control, {});
+  BOOST_REQUIRE(eventually([&] { return !at_a.log().up.empty(); }));
+  for (const std::size_t blob : {0, 1000, 300000, 3000000}) {
+    (void)a->send(b_info.id, frame_of(3, 9000, blob));
+  }
+  BOOST_REQUIRE(eventually([&] { return at_b.log().frames.size() == 4; }));
+  for (const auto& [from, frame] : at_b.log().frames) {
+    BOOST_TEST(is_filled(frame.body, 3, true));
+    BOOST_TEST(is_filled(frame.blob, 3, false));
+  }
+}
+
+/// Lets nothing go: a reader that has stopped.
+class HoldingHandler : public RecordingHandler {
+ public:
+  void on_frame(const NodeId&, Frame frame) override {
+    const std::lock_guard lock(mutex);
+    held.push_back(std::move(frame));
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex);
+    return held.size();
+  }
+  std::mutex mutex;
+  std::vector<Frame> held;
+};
+
+BOOST_AUTO_TEST_CASE(a_flooded_node_holds_no_more_than_its_credit_and_the_sender_is_told) {
+  const CreditWindow window{.messages = 100, .bytes = std::uint64_t{1} << 20};
+  const auto secret = ClusterSecret::random();
+  RecordingHandler at_a;
+  HoldingHandler at_b;
+  const auto a = make_ucx_transport({{"a", 1}, "1", 1, {"127.0.0.1", 0}, secret, false, window});
+  const auto b = make_ucx_transport({{"b", 2}, "1", 1, {"127.0.0.1", 0}, secret, false, window});
+  BOOST_REQUIRE(a->start(at_a));
+  const auto b_info = b->start(at_b).value();
+  a->connect(b_info.control, {});
+  BOOST_REQUIRE(eventually([&] { return !at_a.log().up.empty(); }));
+  std::size_t taken = 0;
+  for (std::uint64_t i = 0; i < 300000; ++i)
+    taken += a->send(b_info.id, frame_of(i, 64, 0)) ? 1 : 0;
+  BOOST_REQUIRE(eventually([&] { return at_b.count() == window.messages; }));
+  BOOST_TEST(taken <= Backlog::max_frames + window.messages);
+  // Replies and what keeps nodes informed go on, and so does everything when the reader does.
+  Frame other = frame_of(7, 8, 0);
+  other.header.kind = FrameKind::monitor;
+  BOOST_TEST(a->send(b_info.id, other));
+  BOOST_REQUIRE(eventually([&] { return at_b.count() == window.messages + 1; }));
+  BOOST_REQUIRE(eventually([&] {
+    const std::lock_guard lock(at_b.mutex);
+    taken -= at_b.held.size();
+    at_b.held.clear();
+    return taken + 1 == 0;
+  }));
+  BOOST_TEST(at_b.log().down.empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_secret_keeps_a_node_out) {

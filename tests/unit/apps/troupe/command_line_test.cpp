@@ -76,12 +76,17 @@ BOOST_AUTO_TEST_CASE(node_takes_addresses_and_a_name) {
 
 BOOST_AUTO_TEST_CASE(node_takes_what_a_host_passes_to_the_processes_that_it_starts) {
   const auto node =
-      options_of<NodeCommandOptions>({"node", "--name", "digits.trainers/0.1", "--join",
+      options_of<NodeCommandOptions>({"node", "--name", "digits.trainers-0.1", "--join",
                                       "127.0.0.1:7070", "--secret-fd", "3", "--launched"});
   BOOST_TEST(node.launched);
   BOOST_TEST(node.secret_fd.value_or(-1) == 3);
   BOOST_TEST(!has(parse({"node", "--help"}).text, "launched"));
   BOOST_TEST(mistake({"node", "--secret-fd", "-1"}) != "");
+}
+
+BOOST_AUTO_TEST_CASE(the_name_of_this_machine_is_its_address) {
+  const auto node = options_of<NodeCommandOptions>({"node", "--join", "localhost:7070"});
+  BOOST_TEST((node.join == Address{"127.0.0.1", 7070}));
 }
 
 BOOST_AUTO_TEST_CASE(listings_are_printed_as_asked) {
@@ -91,12 +96,23 @@ BOOST_AUTO_TEST_CASE(listings_are_printed_as_asked) {
   BOOST_TEST((options_of<DoctorOptions>({"doctor"}).output == Output::table));
 }
 
+BOOST_AUTO_TEST_CASE(bench_takes_a_name_and_how_much_to_measure) {
+  const auto bench = options_of<BenchOptions>({"bench", "actors", "-o", "json", "--long"});
+  BOOST_TEST(bench.name == "actors");
+  BOOST_TEST((bench.output == Output::json));
+  BOOST_TEST(bench.thorough);
+  BOOST_TEST(!bench.quick);
+  BOOST_TEST(options_of<BenchOptions>({"bench", "actors", "--quick"}).quick);
+  BOOST_TEST(mistake({"bench"}) == "troupe bench: NAME is required");
+  BOOST_TEST(mistake({"bench", "actors", "--long", "--quick"}) != "");
+}
+
 BOOST_AUTO_TEST_CASE(a_misspelt_command_gets_the_one_that_was_meant) {
   BOOST_TEST(mistake({"grpah", "check"}) == "troupe: no command 'grpah', did you mean 'graph'?");
   BOOST_TEST(mistake({"graph", "chek", "f"}) ==
              "troupe graph: no command 'chek', did you mean 'check'?");
   BOOST_TEST(mistake({"frobnicate"}) ==
-             "troupe: no command 'frobnicate'; known: run, node, graph, doctor");
+             "troupe: no command 'frobnicate'; known: run, node, graph, doctor, bench");
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_option_gets_the_one_that_was_meant) {
@@ -116,7 +132,9 @@ BOOST_AUTO_TEST_CASE(malformed_values_are_named) {
   BOOST_TEST(has(mistake({"doctor", "-o", "jsn"}), "no output 'jsn', did you mean 'json'?"));
   BOOST_TEST(has(mistake({"doctor", "-o", "name"}), "no output 'name'"));
   BOOST_TEST(has(mistake({"node", "--listen", "7070"}), "expected HOST:PORT"));
-  BOOST_TEST(has(mistake({"node", "--name", "Big Node"}), "'Big Node' is no name"));
+  BOOST_TEST(has(mistake({"node", "--name", "Big Node"}), "'Big Node' is no node name"));
+  BOOST_TEST(has(mistake({"node", "--name", "a/b"}), "'a/b' is no node name"));
+  BOOST_TEST(has(mistake({"node", "--join", "gpu-3:7070"}), "such as 127.0.0.1"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_or_too_much_is_named) {
@@ -130,13 +148,24 @@ BOOST_AUTO_TEST_CASE(what_is_missing_or_too_much_is_named) {
 
 BOOST_AUTO_TEST_CASE(every_command_has_help_with_an_example) {
   const std::vector<std::vector<std::string>> commands = {
-      {}, {"run"}, {"node"}, {"graph"}, {"graph", "check"}, {"doctor"}};
+      {}, {"run"}, {"node"}, {"graph"}, {"graph", "check"}, {"doctor"}, {"bench"}};
   for (auto words : commands) {
     words.emplace_back("--help");
     const auto line = parse(words);
     BOOST_TEST(line.exit_status == 0);
     BOOST_TEST(has(line.text, "Example:"));
     BOOST_TEST(has(line.text, "  troupe "));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(another_program_calls_itself_by_its_own_name) {
+  const std::vector<std::vector<std::string>> commands = {
+      {}, {"run"}, {"node"}, {"graph"}, {"graph", "check"}, {"doctor"}, {"--version"}, {"rnu"}};
+  for (auto words : commands) {
+    if (words.empty() || words[0][0] != '-') words.emplace_back("--help");
+    const auto text = parse_command_line(words, ActorKinds(), "my-train").text;
+    BOOST_TEST(has(text, "my-train"));
+    BOOST_TEST(!has(text, "troupe "), text);
   }
 }
 

@@ -49,6 +49,26 @@ BOOST_AUTO_TEST_CASE(the_accuracy_of_the_last_epoch_stays_in_sight) {
   BOOST_TEST(progress.on_event(step(100), {}).find("test accuracy 97.50 %") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(each_of_several_groups_has_a_part_of_the_line) {
+  Progress progress("job", false, {}, 2);
+  const auto of = [](Event event, const char* path) {
+    event.fields.emplace_back("path", path);
+    return event;
+  };
+  BOOST_TEST(progress.on_event(of(step(10), "/jobs/job/a"), {}) ==
+             "job/a: step 10/100 (10 %), loss 0.5000\n");
+  BOOST_TEST(progress.on_event(of(step(20), "/jobs/job/b"), Progress::Time{} + seconds(3)) ==
+             "job/a: step 10/100 (10 %), loss 0.5000; job/b: step 20/100 (20 %), loss 0.5000\n");
+  const auto view = of({"view", {{"members", std::int64_t{2}}, {"why", "x"}}}, "/jobs/job/b");
+  BOOST_TEST(progress.on_event(view, {}) == "job/b: 2 trainer(s) go on from step 0: x\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_job_that_waits_says_for_what) {
+  Progress progress("digits", false, {});
+  BOOST_TEST(progress.on_event({"waiting", {{"what", "trainer 1 in step 5"}}}, {}) ==
+             "digits: waiting for trainer 1 in step 5\n");
+}
+
 BOOST_AUTO_TEST_CASE(fields_that_are_missing_or_of_another_type_are_no_fault) {
   Progress progress("digits", false, {});
   BOOST_TEST(progress.on_event({"step", {{"step", "ten"}}}, {}) == "digits: step 0, loss 0.0000\n");

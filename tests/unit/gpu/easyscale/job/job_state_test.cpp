@@ -91,8 +91,12 @@ BOOST_AUTO_TEST_CASE(the_newest_saved_state_is_resumed_when_all_have_died) {
   BOOST_TEST(job.step == 1U);
   static_cast<void>(step(job, input::Left{0, "killed", true}, now));
   static_cast<void>(step(job, input::Left{1, "killed", true}, now));
-  BOOST_TEST(step(job, input::Joined{1, hello()}, now).empty());
-  const auto effects = step(job, input::Joined{0, hello(0)}, now);
+  static_cast<void>(step(job, input::Joined{1, hello()}, now));
+  // Both may have looked while others were still saving, so they look again.
+  BOOST_TEST(all_of<effect::AskHeld>(step(job, input::Joined{0, hello(0)}, now)).size() == 1U);
+  const auto generation = job.view.generation;
+  static_cast<void>(step(job, input::Holds{1, generation, std::nullopt}, now));
+  const auto effects = step(job, input::Holds{0, generation, 0}, now);
   const auto views = all_of<effect::SendView>(effects);
   BOOST_REQUIRE(views.size() == 2U);
   BOOST_TEST(views[0].view.step == 0U);
@@ -103,7 +107,9 @@ BOOST_AUTO_TEST_CASE(a_lost_state_is_an_error_and_not_a_fresh_start) {
   JobState job = started(1);
   static_cast<void>(ready(job, 0));
   static_cast<void>(step(job, input::Left{0, "killed", true}, now));
-  BOOST_TEST(failure(step(job, input::Joined{0, hello()}, now)) ==
+  static_cast<void>(step(job, input::Joined{0, hello()}, now));
+  const input::Holds none{0, job.view.generation, std::nullopt};
+  BOOST_TEST(failure(step(job, none, now)) ==
              "the state of step 1 is lost: all trainers died, and none found a saved one");
 }
 
@@ -111,7 +117,56 @@ BOOST_AUTO_TEST_CASE(the_job_ends_when_nobody_is_started_again) {
   JobState job = started(2);
   static_cast<void>(step(job, input::Left{0, "killed", false}, now));
   BOOST_TEST(failure(step(job, input::Left{1, "killed", false}, now)) ==
-             "all trainers have ended and none is started again");
+             "all trainers have ended and none is started again; the last one: killed");
+}
+
+BOOST_AUTO_TEST_CASE(the_job_starts_without_those_that_never_come_up) {
+  JobState job(JobPlan{3, 4, 1, {}});
+  static_cast<void>(step(job, input::Joined{2, hello()}, now));
+  BOOST_TEST(step(job, input::Left{0, "no memory", true}, now).empty());
+  BOOST_TEST(step(job, input::Left{1, "no memory", false}, now).empty());
+  BOOST_TEST(waiting_for(job) == "trainer 0 to come up");
+  const auto effects = step(job, input::Left{0, "no memory", false}, now);
+  const auto views = all_of<effect::SendView>(effects);
+  BOOST_REQUIRE(views.size() == 1U);
+  BOOST_TEST((views[0].view.members == std::vector<Member>{2}));
+}
+
+BOOST_AUTO_TEST_CASE(the_job_fails_with_the_reason_when_nobody_ever_comes_up) {
+  JobState job(JobPlan{2, 4, 1, {}});
+  BOOST_TEST(step(job, input::Left{1, "no memory", false}, now).empty());
+  BOOST_TEST(failure(step(job, input::Left{0, "no such program", false}, now)) ==
+             "all trainers have ended and none is started again; the last one: no such program");
+}
+
+BOOST_AUTO_TEST_CASE(a_death_costs_one_step_and_a_join_none) {
+  JobState job = started(2);
+  static_cast<void>(ready(job, 0));
+  static_cast<void>(step(job, input::Left{1, "killed", true}, now));
+  BOOST_TEST(job.redone == 1U);
+  static_cast<void>(step(job, input::Joined{1, hello()}, now));
+  static_cast<void>(step(job, input::Left{1, "killed before it was taken in", true}, now));
+  static_cast<void>(step(job, input::Joined{1, hello()}, now));
+  const auto commits = all_of<effect::SendCommit>(ready(job, 0));
+  BOOST_REQUIRE(commits.size() == 1U);
+  BOOST_TEST(commits[0].view_follows);
+  BOOST_TEST(job.redone == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(who_is_waited_for_is_said_in_every_phase) {
+  JobState job = started(2);
+  static_cast<void>(step(job, input::Left{0, "killed", true}, now));
+  static_cast<void>(step(job, input::Joined{0, hello()}, now));
+  BOOST_TEST(waiting_for(job) == "trainer 0, trainer 1 to say which step's state it has");
+  static_cast<void>(step(job, input::Holds{1, job.view.generation, 0}, now));
+  for (int i = 0; i < 2; ++i) {
+    static_cast<void>(ready(job, 0));
+    static_cast<void>(ready(job, 1));
+  }
+  BOOST_TEST(waiting_for(job) == "trainer 0 to measure the test accuracy");
+  static_cast<void>(step(job, input::Evaluated{0, 0, 9, 10}, now));
+  static_cast<void>(step(job, input::Hashed{0, "aa", "aa"}, now));
+  BOOST_TEST(waiting_for(job) == "trainer 1 to tell the hash of its parameters");
 }
 
 BOOST_AUTO_TEST_CASE(trainers_that_would_compute_other_bits_are_refused) {
@@ -132,9 +187,9 @@ BOOST_AUTO_TEST_CASE(unequal_hashes_name_the_trainers) {
   }
   const auto asked = all_of<effect::AskHash>(step(job, input::Evaluated{0, 0, 9, 10}, now));
   BOOST_TEST(asked.size() == 2U);
-  BOOST_TEST(step(job, input::Hashed{1, "bb"}, now).empty());
-  BOOST_TEST(failure(step(job, input::Hashed{0, "aa"}, now)) ==
-             "the trainers ended with different parameters: trainer 0 has aa, trainer 1 has bb");
+  BOOST_TEST(step(job, input::Hashed{1, "pp", "bb"}, now).empty());
+  BOOST_TEST(failure(step(job, input::Hashed{0, "pp", "aa"}, now)) ==
+             "the trainers ended with different states: trainer 0 has aa, trainer 1 has bb");
 }
 
 BOOST_AUTO_TEST_CASE(an_epochs_accuracy_is_known_before_the_next_commit) {
@@ -158,7 +213,7 @@ BOOST_AUTO_TEST_CASE(inputs_that_make_no_sense_are_rejected_or_ignored) {
   BOOST_TEST(rejects(input::Ready{0, job.view.generation, 0, {{2, 0, 0}, {3, 0, 0}}}) == 1U);
   BOOST_TEST(step(job, input::Ready{0, job.view.generation + 1, 0, {}}, now).empty());
   BOOST_TEST(step(job, input::Evaluated{0, 0, 1, 1}, now).empty());
-  BOOST_TEST(step(job, input::Hashed{0, "aa"}, now).empty());
+  BOOST_TEST(step(job, input::Hashed{0, "aa", "aa"}, now).empty());
   static_cast<void>(ready(job, 0));
   BOOST_TEST(all_of<effect::Reject>(ready(job, 0)).size() == 1U);
 }

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 
 namespace troupe::easyscale::test {
@@ -42,11 +43,21 @@ Finding Simulation::run() {
   for (int i = 0; i < 200000 && !ended_ && deliver_one(); ++i) {
   }
   if (!ended_) trouble("stands still, waiting for " + waiting_for(job_));
+  std::map<std::uint64_t, std::uint64_t> times;
+  for (const auto& [what, count] : computed_) {
+    times[what.first] = std::max(times[what.first], count);
+  }
+  for (const auto& [step, count] : times) found_.work_redone += count - 1;
   return found_;
 }
 
 void Simulation::start(Member member) {
   const Pid pid = next_pid_++;
+  const int number = ++starts_[member];
+  if (!scenario_.comes_up(member, number)) {
+    const bool again = scenario_.comes_back(member, number);
+    return send(pid, 0, JobInput(input::Left{member, "could not be started", again}));
+  }
   Process process{pid, member, nullptr, scenario_.trainee(member)};
   std::optional<std::uint64_t> resume;
   if (const auto saved = slots_.latest(); saved && saved->has_value()) {
@@ -72,7 +83,8 @@ void Simulation::die(Process& process, const std::string& why) {
     if (ends.first != pid || wire.empty()) continue;
     wire.resize(random_() % (wire.size() + 1));  // the tail never left the dead process
   }
-  send(pid, 0, JobInput(input::Left{member, why, true}));
+  const bool again = scenario_.comes_back(member, starts_[member]);
+  send(pid, 0, JobInput(input::Left{member, why, again}));
   processes_.erase(pid);
 }
 
@@ -86,8 +98,10 @@ bool Simulation::deliver_one() {
   at->second.erase(at->second.begin());
   if (to == 0) {
     const JobInput input = std::get<JobInput>(message);
+    const auto* left = std::get_if<input::Left>(&input);
+    if (left != nullptr && !left->comes_back) gone_.insert(left->member);
     coordinate(input);
-    if (const auto* left = std::get_if<input::Left>(&input); left && !ended_) start(left->member);
+    if (left != nullptr && left->comes_back && !ended_) start(left->member);
   } else if (const auto process = processes_.find(to); process != processes_.end()) {
     deliver(process->second, std::move(message));
   }
@@ -119,19 +133,20 @@ void Simulation::carry_out(const JobEffects& effects) {
                      [&](const effect::SendView& e) { to(e.to, e.view); },
                      [&](const effect::AskEvaluate& e) { to(e.to, AskEvaluate{e.epoch}); },
                      [&](const effect::AskHash& e) { to(e.to, AskHash{}); },
-                     [&](const effect::AskHeld& e) { to(e.to, AskHeld{}); },
+                     [&](const effect::AskHeld& e) { to(e.to, AskHeld{e.generation}); },
                      [&](const effect::ReportView&) {},
                      [&](const effect::ReportStep& e) { found_.steps.push_back(e); },
                      [&](const effect::ReportEpoch& e) { found_.epochs.push_back(e); },
                      [&](const effect::Finish& e) {
                        ended_ = true;
                        found_.finished = true;
-                       found_.sha256 = e.sha256;
+                       found_.sha256 = e.state_sha256;
                        found_.test_accuracy = e.test_accuracy;
                        found_.redone = e.redone;
                      },
                      [&](const effect::Fail& e) {
                        ended_ = true;
+                       found_.all_gone = gone_.size() == scenario_.count;
                        trouble(e.error.what);
                      },
                      [&](const effect::Reject& e) { trouble(e.error.what); }},
@@ -145,7 +160,8 @@ void Simulation::deliver(Process& process, Message message) {
   std::visit(
       Match{[&](View& view) { carry_out(process, state.on_view(std::move(view))); },
             [&](effect::SendCommit& commit) {
-              carry_out(process, state.on_commit(commit.generation, commit.step));
+              carry_out(process,
+                        state.on_commit(commit.generation, commit.step, commit.view_follows));
             },
             [&](Fault& fault) { state.on_fault(fault); },
             [&](State& got) {
@@ -157,10 +173,10 @@ void Simulation::deliver(Process& process, Message message) {
               const auto sum = digest(*process.trainee);
               send(pid, 0, JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997}));
             },
-            [&](AskHeld&) { carry_out(process, state.on_ask_held()); },
+            [&](AskHeld& ask) { carry_out(process, state.on_ask_held(ask.generation)); },
             [&](AskHash&) {
               const std::string hash = std::to_string(digest(*process.trainee));
-              send(pid, 0, JobInput(input::Hashed{process.member, hash}));
+              send(pid, 0, JobInput(input::Hashed{process.member, hash, hash}));
             },
             [&](JobInput&) { trouble("a coordinator's message went to a member"); }},
       message);
@@ -183,6 +199,7 @@ void Simulation::carry_out(Process& process, MemberActs acts) {
                 if (Process* peer = at(a.to)) send(pid, peer->pid, std::move(state));
               },
               [&](act::LoadState& a) { process.trainee->load(a.bytes.bytes()); },
+              [&](act::LookForSaved& a) { look_for_saved(process, a); },
               [&](act::Apply& a) { process.trainee->apply(a.gradient, a.buffers); },
               [&](act::Save& a) {
                 if (auto ok = slots_.save(a.step, process.trainee->save()); !ok)
@@ -202,7 +219,18 @@ void Simulation::carry_out(Process& process, MemberActs acts) {
   }
 }
 
+void Simulation::look_for_saved(Process& process, const act::LookForSaved& what) {
+  std::optional<std::uint64_t> loaded;
+  const auto saved = slots_.latest();
+  if (saved && saved->has_value() && (!what.than || (*saved)->step > *what.than)) {
+    process.trainee->load((*saved)->state);
+    loaded = (*saved)->step;
+  }
+  carry_out(process, process.state->looked(what.generation, loaded));
+}
+
 void Simulation::compute(Process& process, const act::RunRank& what) {
+  ++computed_[{what.step, what.rank}];
   Trainee::Computed out = process.trainee->compute(what.rank, what.step);
   carry_out(process, process.state->rank_done(out.report, out.gradient, std::move(out.buffers)));
 }

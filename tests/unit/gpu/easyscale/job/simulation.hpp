@@ -54,6 +54,9 @@ struct Scenario {
   std::function<std::unique_ptr<Trainee>(Member)> trainee = make_fake_trainee;
   /// Whether the member that is about to do its n-th act (over all members) dies instead.
   std::function<bool(std::uint64_t act, std::mt19937& random)> kill;
+  /// How its n-th start and its end (true) or failure to come up (false) go.
+  std::function<bool(Member member, int start)> comes_up = [](Member, int) { return true; };
+  std::function<bool(Member member, int start)> comes_back = [](Member, int) { return true; };
 };
 
 struct Finding {
@@ -63,7 +66,10 @@ struct Finding {
   double test_accuracy = 0;
   std::uint64_t acts = 0;
   std::uint64_t kills = 0;
-  std::uint64_t redone = 0;
+  std::uint64_t redone = 0;  ///< as the coordinator counts
+  std::uint64_t work_redone =
+      0;                  ///< steps of which some rank was computed more than once, each time
+  bool all_gone = false;  ///< nobody lives, and nobody will be started again
   std::vector<effect::ReportStep> steps;
   std::vector<effect::ReportEpoch> epochs;
   std::map<std::uint64_t, int> commits;  ///< how often each step was committed
@@ -87,7 +93,9 @@ class Simulation {
     std::uint64_t epoch = 0;
   };
   struct AskHash {};
-  struct AskHeld {};
+  struct AskHeld {
+    std::uint64_t generation = 0;
+  };
   struct State {
     std::uint64_t generation = 0;
     std::uint64_t step = 0;
@@ -110,6 +118,7 @@ class Simulation {
   void carry_out(const JobEffects& effects);
   void deliver(Process& process, Message message);
   void carry_out(Process& process, MemberActs acts);
+  void look_for_saved(Process& process, const act::LookForSaved& what);
   void compute(Process& process, const act::RunRank& what);
   [[nodiscard]] Process* at(Member member);
   void trouble(const std::string& what);
@@ -124,6 +133,9 @@ class Simulation {
   std::map<std::pair<Pid, Pid>, std::vector<Message>> wires_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> committed_;  // generation, step
   Finding found_;
+  std::map<std::pair<std::uint64_t, Rank>, std::uint64_t> computed_;  // step, rank
+  std::map<Member, int> starts_;
+  std::set<Member> gone_;  // not started again
   bool ended_ = false;
 };
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/core/event.hpp"
+#include "apps/troupe/host/progress.hpp"
+#include "apps/troupe/host/streams.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace troupe {
+
+/// What to report of which job.
+struct ReportSpec {
+  std::string job;
+  std::vector<std::string> groups;  ///< addresses of those that report results, the graph's order
+  bool json = false;
+  std::filesystem::path run_dir;
+};
+
+/// Shows a run: lines for people on stderr, JSON or a result on stdout, everything in events.jsonl.
+/// A group's own `done` is told as `group_done`; the run's `done` is the last line, and only
+/// finish() writes it.
+class Reporter {
+ public:
+  Reporter(ReportSpec spec, LineFile data);
+
+  void report(Event event);
+  /// The application has ended well.
+  void finish();
+  /// Whether all data has arrived on stdout.
+  [[nodiscard]] const Result<void>& status() const { return data_.status(); }
+
+ private:
+  void tell(const Event& event);
+  void tell_results();
+
+  ReportSpec spec_;
+  LineFile data_;
+  LineFile file_;
+  Progress::Time start_ = std::chrono::steady_clock::now();
+  Progress progress_;
+  std::vector<Event> results_;
+};
+
+}  // namespace troupe
