@@ -3,7 +3,7 @@
 // other_version ADDRESS SECRET_FILE: a node of another version of Troupe that tries to join, and
 // prints why it could not. Exit status 0 where it was kept out.
 #include "actors/core/node.hpp"
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/address.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actors/core/remote_actors.hpp"
+#include "actors/core/remote/remote_actors.hpp"
 
 #include <optional>
 #include <string>

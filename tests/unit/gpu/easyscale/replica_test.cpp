@@ -1,76 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/easyscale/replica.hpp"
 
-#include "gpu/easyscale/train_program.hpp"
 #include "tests/support/why.hpp"
+#include "tests/unit/gpu/easyscale/line_program.hpp"
 
 #include <ATen/ATen.h>
 #include <boost/test/unit_test.hpp>
-#include <torch/nn/modules/batchnorm.h>
-#include <torch/nn/modules/linear.h>
-#include <torch/optim/adam.h>
-
-#include <limits>
 
 namespace troupe::easyscale {
 namespace {
 
-class Line : public torch::nn::Module {
- public:
-  explicit Line(at::ScalarType type) {
-    linear = register_module("linear", torch::nn::Linear(3, 2));
-    norm = register_module("norm", torch::nn::BatchNorm1d(2));
-    unused = register_parameter("unused", at::ones({4}));
-    to(type);
-  }
-  torch::nn::Linear linear{nullptr};
-  torch::nn::BatchNorm1d norm{nullptr};
-  at::Tensor unused;
-};
-
-class Points : public Dataset {
- public:
-  [[nodiscard]] std::size_t size() const override { return 40; }
-  [[nodiscard]] Result<Batch> batch(std::span<const std::uint32_t> indices) const override {
-    at::Tensor inputs = at::empty({static_cast<std::int64_t>(indices.size()), 3});
-    for (std::size_t i = 0; i < indices.size(); ++i) {
-      inputs[static_cast<std::int64_t>(i)] = at::arange(3).add(static_cast<double>(indices[i]));
-    }
-    return Batch{inputs, inputs.sum(1)};
-  }
-};
-
-class LineProgram : public TrainProgram {
- public:
-  at::ScalarType type = at::kFloat;
-  bool explode = false;
-
-  [[nodiscard]] std::shared_ptr<torch::nn::Module> model() const override {
-    return std::make_shared<Line>(type);
-  }
-  [[nodiscard]] Result<std::shared_ptr<const Dataset>> dataset(
-      Split, const std::string& path) const override {
-    if (!path.empty()) return fail(ErrorCode::not_found, path + ": no such file");
-    return std::make_shared<Points>();
-  }
-  [[nodiscard]] std::unique_ptr<torch::optim::Optimizer> optimizer(
-      std::vector<at::Tensor> parameters) const override {
-    return std::make_unique<torch::optim::Adam>(parameters, torch::optim::AdamOptions(0.01));
-  }
-  [[nodiscard]] Forward forward(torch::nn::Module& model, const Batch& batch) const override {
-    auto& line = static_cast<Line&>(model);
-    const at::Tensor out = line.norm(at::dropout(line.linear(batch.inputs), 0.5, true)).sum(1);
-    at::Tensor loss = (out - batch.targets).pow(2).mean();
-    if (explode) loss = loss * std::numeric_limits<double>::infinity();
-    return {loss, 1};
-  }
-};
+using test::LineProgram;
 
 ReplicaOptions options() { return {7, 2, 4, 3, "", "cpu"}; }
 
 Replica make(std::shared_ptr<LineProgram> program = std::make_shared<LineProgram>()) {
   auto made = Replica::make(std::move(program), options());
-  BOOST_REQUIRE_MESSAGE(made, test::why(made));
+  BOOST_REQUIRE_MESSAGE(made, troupe::test::why(made));
   return std::move(*made);
 }
 
@@ -115,6 +61,14 @@ BOOST_AUTO_TEST_CASE(training_goes_on_bit_by_bit_in_another_replica_with_the_sav
     do_step(other);
   }
   BOOST_TEST((other.save() == one.save()));
+}
+
+BOOST_AUTO_TEST_CASE(the_parameters_bytes_are_theirs_in_order_and_nothing_else) {
+  const auto program = std::make_shared<LineProgram>();
+  Replica replica = make(program);
+  do_step(replica);
+  BOOST_TEST((replica.parameter_bytes() == test::bytes_of_parameters(*program->made)));
+  BOOST_TEST(replica.parameter_bytes().size() == sizeof(float) * replica.gradient_length());
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_state_is_refused_and_changes_nothing) {
