@@ -13,13 +13,21 @@
 
 namespace troupe {
 
+/// How far a message of this size may be read: 8 times its words, 16 levels deep.
+inline capnp::ReaderOptions message_limits(std::size_t size) {
+  capnp::ReaderOptions limits;
+  limits.traversalLimitInWords = std::max<std::uint64_t>(size, 1024);
+  limits.nestingLimit = 16;
+  return limits;
+}
+
 /// Reads one message. Made afresh for each reading, because a Cap'n Proto reader's traversal budget
 /// is used up by reading; the budget here follows from the message's own size.
 template <class S>
 class MessageView {
  public:
   explicit MessageView(std::span<const std::byte> body)
-      : reader_(words(body), options(body.size())), root_(reader_.template getRoot<S>()) {}
+      : reader_(words(body), message_limits(body.size())), root_(reader_.template getRoot<S>()) {}
 
   typename S::Reader* operator->() { return &root_; }
   typename S::Reader operator*() const { return root_; }
@@ -28,12 +36,6 @@ class MessageView {
   static kj::ArrayPtr<const capnp::word> words(std::span<const std::byte> body) {
     return kj::arrayPtr(reinterpret_cast<const capnp::word*>(body.data()),
                         body.size() / sizeof(capnp::word));
-  }
-  static capnp::ReaderOptions options(std::size_t size) {
-    capnp::ReaderOptions limits;
-    limits.traversalLimitInWords = std::max<std::uint64_t>(size, 1024);  // 8 x its words
-    limits.nestingLimit = 16;
-    return limits;
   }
 
   capnp::FlatArrayMessageReader reader_;

@@ -92,7 +92,7 @@ Result<Listener> listen_on(const Address& address) {
   if (!fd) return fail(ErrorCode::unavailable, "socket: " + errno_text(errno));
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(fd.get(), where->get(), where->length) != 0 || ::listen(fd.get(), 128) != 0) {
+  if (::bind(fd.get(), where->get(), where->length) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
     const int why = errno;
     const std::string place = "cannot listen on " + to_string(address) + ": ";
     if (why == EADDRINUSE) {

@@ -15,7 +15,11 @@ class LoopbackTransport;
 /// that the hub gives out. Must outlive its transports.
 class LoopbackHub {
  public:
-  [[nodiscard]] std::unique_ptr<Transport> make(PeerInfo self);
+  LoopbackHub() = default;
+  LoopbackHub(const LoopbackHub&) = delete;
+  virtual ~LoopbackHub() = default;
+
+  [[nodiscard]] virtual std::unique_ptr<Transport> make(PeerInfo self);
 
  private:
   friend class LoopbackTransport;

@@ -9,6 +9,7 @@
 #include "actors/net/accept_gate.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/peer_table.hpp"
+#include "actors/net/strangers.hpp"
 #include "actors/net/ucx_worker.hpp"
 
 #include <sys/epoll.h>
@@ -30,7 +31,7 @@ namespace {
 using Clock = ControlConnection::Clock;
 constexpr auto handshake_time = std::chrono::seconds(5);
 constexpr auto tick = std::chrono::milliseconds(250);  // how finely time is kept
-constexpr std::size_t max_strangers = 256;  // connections that have not proved the secret yet
+constexpr int accepts_at_once = 64;  // between looks at what those before have to say
 
 /// What other threads want from the transport's thread.
 class Outbox {
@@ -124,6 +125,9 @@ class UcxTransport final : public Transport {
   void drain_outbox();
   void sleep();
   void accept();
+  /// Closes the stranger that is wanted least; false where there is none.
+  bool make_room(std::optional<int> stranger);
+  void note_refusal(const Error& why);
   void add(std::unique_ptr<ControlConnection> connection);
   void begin_call(const Outbox::Call& call);
   [[nodiscard]] Handshake make_handshake(Handshake::Role role, int fd,
@@ -148,6 +152,9 @@ class UcxTransport final : public Transport {
   std::unique_ptr<PeerTable> peers_;
   std::map<int, std::unique_ptr<ControlConnection>> connections_;
   std::map<int, NodeId> known_;  ///< whose connection it is, once that is proved
+  Strangers strangers_;
+  std::uint64_t refused_ = 0;  ///< connections since the last line about that
+  Clock::time_point refusals_said_{};
   Clock::time_point next_tick_{};
   PeerInfo self_;
   std::string worker_address_;
@@ -280,14 +287,32 @@ Handshake UcxTransport::make_handshake(Handshake::Role role, int fd,
 }
 
 void UcxTransport::accept() {
-  while (true) {
-    Fd fd(::accept4(listener_.fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  for (int i = 0; i < accepts_at_once; ++i) {
+    sockaddr_storage from{};
+    socklen_t length = sizeof from;
+    Fd fd(::accept4(listener_.fd.get(), reinterpret_cast<sockaddr*>(&from), &length,
+                    SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const bool full = errno == EMFILE || errno == ENFILE;
+    if (!fd && full && make_room(strangers_.least_wanted())) continue;
     if (!fd) return;
-    if (connections_.size() - known_.size() >= max_strangers) continue;  // closes it
+    make_room(strangers_.victim());
+    strangers_.add(fd.get(), origin_of(from));
     auto handshake = make_handshake(Handshake::Role::called, fd.get(), {});
     add(std::make_unique<ControlConnection>(std::move(fd), std::move(handshake), std::nullopt,
                                             Clock::now() + handshake_time));
   }
+}
+
+bool UcxTransport::make_room(std::optional<int> stranger) {
+  if (stranger) end(*stranger, {ErrorCode::resource_exhausted, "too many strangers at once"});
+  return stranger.has_value();
+}
+
+void UcxTransport::note_refusal(const Error& why) {
+  ++refused_;
+  if (Clock::now() - refusals_said_ < std::chrono::seconds(1)) return;
+  log_info("refused {} connection(s), the last: {}", std::exchange(refused_, 0), why.what);
+  refusals_said_ = Clock::now();
 }
 
 void UcxTransport::begin_call(const Outbox::Call& call) {
@@ -326,6 +351,7 @@ void UcxTransport::on_socket(int fd, std::uint32_t events) {
 
 Result<void> UcxTransport::note_progress(ControlConnection& connection) {
   const auto& handshake = connection.handshake();
+  if (handshake.peer()) strangers_.greeted(connection.fd());
   const bool proved = handshake.done() || (connection.called() && handshake.peer());
   if (!proved || !handshake.peer()) return {};
   const auto& id = handshake.peer()->id;
@@ -336,6 +362,7 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
                   "node " + to_string(id) + " was declared dead; start it again to rejoin");
     }
     known_.emplace(fd, id);
+    strangers_.remove(fd);
     accept_gate::let_in(connection.remote_host());
     peers_->expect(handshake, fd);
   }
@@ -348,6 +375,7 @@ void UcxTransport::end(int fd, const Error& why) {
   if (it == connections_.end()) return;
   const auto connection = std::move(it->second);
   connections_.erase(it);
+  strangers_.remove(fd);
   watch(fd, 0, EPOLL_CTL_DEL);
   const auto owner = known_.find(fd);
   const bool known = owner != known_.end();
@@ -359,7 +387,7 @@ void UcxTransport::end(int fd, const Error& why) {
   if (connection->called() && !(known && peers_->was_up(id))) {
     handler_->on_connect_failed(*connection->called(), why);
   } else if (!known && !connection->called()) {
-    log_info("refused a connection: {}", why.what);
+    note_refusal(why);
   }
   if (known) {
     // What the peer sent before it closed is still in UCX: deliver it first.

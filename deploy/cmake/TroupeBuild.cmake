@@ -34,6 +34,10 @@ if(TROUPE_SANITIZE)
   target_link_options(troupe_options INTERFACE ${sanitizers})
 endif()
 
+if(TROUPE_FUZZ)
+  target_compile_options(troupe_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 set_property(GLOBAL PROPERTY TROUPE_LIBRARIES troupe_options)
 
 # troupe_library(NAME SOURCES a.cpp ... LINK lib ...): a static library that is installed and exported.

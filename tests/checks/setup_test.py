@@ -63,7 +63,7 @@ class Setup(unittest.TestCase):
         self.assert_refused("unsupported release 'buster'", self.setup())
 
     def test_an_unknown_section_is_answered_with_the_known_ones(self):
-        self.assert_refused("[build] [run] [check] [fresh]", self.setup("biuld"))
+        self.assert_refused("[build] [run] [check] [long] [fresh]", self.setup("biuld"))
 
     def test_a_package_that_apt_does_not_know_is_named(self):
         self.stand_in("apt-cache", f'case $2 in libcaf-dev) {UNKNOWN};; *) {KNOWN};; esac')

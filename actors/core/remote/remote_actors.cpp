@@ -25,6 +25,8 @@ namespace {
 constexpr auto answer_grace = std::chrono::seconds(1);
 constexpr auto overdue_check = std::chrono::seconds(1);
 
+constexpr std::size_t max_links = 65536;  // of one peer's actors to ours
+
 caf::error link_lost(const Error& why) { return to_caf({ErrorCode::unavailable, why.what}); }
 
 caf::error node_gone(const NodeId& node) {
@@ -37,6 +39,16 @@ void answer_with(const caf::strong_actor_ptr& asker, caf::message_id request, ca
 
 void bounce(const caf::mailbox_element& element, const caf::error& why) {
   if (element.mid.is_request() && element.sender) answer_with(element.sender, element.mid, why);
+}
+
+/// A weak pointer keeps its actor's memory, so those of ended actors go now and then: whenever the
+/// table has come to a power of two, which costs little for each entry.
+template <class Table>
+void drop_ended(Table& table) {
+  if (table.size() < 1024 || !std::has_single_bit(table.size())) return;
+  std::erase_if(table, [](const auto& entry) {
+    return entry.second == nullptr || entry.second.get()->strong_refs == 0;
+  });
 }
 
 NodeId from_caf(const caf::node_id& id) {
@@ -143,7 +155,9 @@ caf::strong_actor_ptr RemoteActors::proxy(const NodeId& node, ActorNumber actor)
   auto made = caf::make_actor<RemoteProxy, caf::strong_actor_ptr>(actor, to_caf(node), &system_,
                                                                   config, *this, node);
   const std::lock_guard lock(mutex_);
-  auto& slot = proxies_[node][actor];
+  auto& known = proxies_[node];
+  drop_ended(known);
+  auto& slot = known[actor];
   if (auto other = slot.lock()) return other;  // somebody else was faster
   slot = caf::weak_actor_ptr(made.get(), true);
   return made;
@@ -179,10 +193,11 @@ caf::execution_unit* RemoteActors::lane_of(ActorNumber actor) {
   return inline_.contains(actor) ? &inline_unit_ : nullptr;
 }
 
-caf::strong_actor_ptr RemoteActors::take_pending(ActorNumber asker, caf::message_id id) {
+caf::strong_actor_ptr RemoteActors::take_pending(const NodeId& from, ActorNumber asker,
+                                                 caf::message_id id) {
   const std::lock_guard lock(mutex_);
   const auto it = pending_.find(key(asker, id));
-  if (it == pending_.end()) return nullptr;
+  if (it == pending_.end() || it->second.asked != from) return nullptr;
   auto result = std::move(it->second.asker);
   pending_.erase(it);
   return result;
@@ -258,6 +273,7 @@ void RemoteActors::forward(const NodeId& node, caf::abstract_actor& proxy,
     const std::lock_guard lock(mutex_);
     lost = transport_ == nullptr || (!peers_.contains(node) && !calls_.contains(node));
     if (!lost && element.sender) {
+      drop_ended(reachable_);
       reachable_.try_emplace(source, element.sender.get(), true);
       if (element.mid.is_request()) {
         const auto due = std::chrono::steady_clock::now() + AskLimit::current() + answer_grace;
@@ -267,7 +283,7 @@ void RemoteActors::forward(const NodeId& node, caf::abstract_actor& proxy,
   }
   if (lost) return bounce(element, caf::sec::request_receiver_down);
   if (send(node, std::move(frame))) return;
-  (void)take_pending(source, element.mid);
+  (void)take_pending(node, source, element.mid);
   note_refused(node);
   bounce(element,
          to_caf({ErrorCode::resource_exhausted, "too much waits for node " + to_string(node)}));
@@ -323,7 +339,7 @@ void RemoteActors::lose(const NodeId& node, const Error& why) {
     gone_.insert(node);
     proxies.swap(proxies_[node]);
     proxies_.erase(node);
-    std::erase_if(monitored_, [&](const auto& entry) { return entry.first == node; });
+    std::erase_if(monitored_, [&](const auto& entry) { return entry.first.first == node; });
     std::erase_if(pending_, [&](auto& entry) {
       const bool hit = entry.second.asked == node;
       if (hit) unanswered.push_back(std::move(entry.second));
@@ -354,19 +370,30 @@ void RemoteActors::on_frame(const NodeId& from, Frame frame) {
   try {
     deliver(from, frame);
   } catch (const kj::Exception& e) {  // decode boundary
-    log_warn("dropped a broken message from {}: {}", to_string(from), e.getDescription().cStr());
+    note_broken(from, e.getDescription().cStr());
+  } catch (const std::exception& e) {
+    note_broken(from, e.what());
+  }
+}
+
+void RemoteActors::note_broken(const NodeId& from, const std::string& what) {
+  const auto count = ++broken_;
+  if (std::has_single_bit(count)) {  // the 1st, 2nd, 4th, ...: a peer may send very many
+    log_warn("dropped {} broken message(s); the last from {}: {}", count, to_string(from), what);
   }
 }
 
 void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
   const auto& header = frame.header;
   const caf::message_id id{header.message_id};
+  // CAF takes the content of those for what the number says, and ends the process where it is not.
+  if (id.is_stream_message()) return note_broken(from, "a message number that no node gives");
   switch (header.kind) {
     case FrameKind::data:
       return deliver_data(from, frame);
     case FrameKind::void_reply:
     case FrameKind::error_reply: {
-      const auto asker = take_pending(header.target, id);
+      const auto asker = take_pending(from, header.target, id);
       if (!asker) return;
       auto content =
           header.kind == FrameKind::void_reply
@@ -401,7 +428,8 @@ void RemoteActors::deliver(const NodeId& from, const Frame& frame) {
       return link_for(from, header);
     case FrameKind::demonitor: {
       const std::lock_guard lock(mutex_);
-      monitored_.erase({from, header.target});
+      const auto it = monitored_.find({from, header.target});
+      if (it != monitored_.end()) it->second = false;
       return;
     }
     case FrameKind::hello:
@@ -416,10 +444,10 @@ void RemoteActors::deliver_data(const NodeId& from, const Frame& frame) {
   const auto& header = frame.header;
   const caf::message_id id{header.message_id};
   const auto* type = types_.find(header.type);
-  const auto target = id.is_response() ? take_pending(header.target, id) : local(header.target);
+  const auto target =
+      id.is_response() ? take_pending(from, header.target, id) : local(header.target);
   if (type == nullptr || !target) {
-    if (type == nullptr)
-      log_warn("a message of unknown type {:x} from {}", header.type, to_string(from));
+    if (type == nullptr) note_broken(from, "unknown type " + std::to_string(header.type));
     if (id.is_request()) {
       const auto why =
           type == nullptr ? caf::sec::unexpected_message : caf::sec::request_receiver_down;
@@ -474,17 +502,28 @@ void RemoteActors::link_for(const NodeId& from, const FrameHeader& header) {
   const Link link{from, header.source, header.target};
   {
     const std::lock_guard lock(mutex_);
-    if (header.kind == FrameKind::unlink) {
-      links_.erase(link);
-      return;
+    const auto known = links_.find(link);
+    if (known != links_.end()) known->second = header.kind == FrameKind::link;
+    if (known != links_.end() || header.kind == FrameKind::unlink) return;
+    // A link keeps a proxy, so there may not be as many as a peer can make up numbers.
+    const auto ours = reachable_.find(header.target);
+    if (ours == reachable_.end() || link_counts_[from] >= max_links) {
+      return note_broken(from, "a link to nobody, or one too many");
     }
-    if (!links_.insert(link).second) return;
+    ++link_counts_[from];
+    links_.emplace(link, true);
   }
   const auto theirs = proxy(from, header.source);
   theirs->get()->attach_functor([this, link](const caf::error& reason) {
     {
       const std::lock_guard lock(mutex_);
-      if (links_.erase(link) == 0) return;  // taken back
+      const auto it = links_.find(link);
+      if (it == links_.end()) return;
+      const bool wanted = it->second;
+      links_.erase(it);
+      const auto count = link_counts_.find(std::get<0>(link));
+      if (--count->second == 0) link_counts_.erase(count);
+      if (!wanted) return;  // taken back
     }
     if (const auto ours = local(std::get<2>(link))) {
       ours->enqueue(caf::make_mailbox_element(nullptr, caf::make_message_id(), {},
@@ -502,13 +541,20 @@ void RemoteActors::monitor_for(const NodeId& from, ActorNumber actor) {
   }
   {
     const std::lock_guard lock(mutex_);
-    if (!monitored_.emplace(from, actor).second) return;
+    // One observer for each peer and actor, however often a peer asks and takes it back.
+    const auto [it, first] = monitored_.try_emplace({from, actor});
+    it->second = true;
+    if (!first) return;
   }
   target->get()->attach_functor([this, from, actor](const caf::error& reason) {
     {
       const std::lock_guard lock(mutex_);
       reachable_.erase(actor);
-      if (monitored_.erase({from, actor}) == 0) return;  // they do not want to know any more
+      const auto it = monitored_.find({from, actor});
+      if (it == monitored_.end()) return;
+      const bool wanted = it->second;
+      monitored_.erase(it);
+      if (!wanted) return;  // they do not want to know any more
     }
     send_reason(FrameKind::down, from, actor, 0, {}, reason);
   });

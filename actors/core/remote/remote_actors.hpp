@@ -102,7 +102,9 @@ class RemoteActors final : public TransportHandler {
   [[nodiscard]] caf::strong_actor_ptr local(ActorNumber actor);
   /// Where the actor's next message is handled; nothing: in the scheduler.
   [[nodiscard]] caf::execution_unit* lane_of(ActorNumber actor);
-  [[nodiscard]] caf::strong_actor_ptr take_pending(ActorNumber asker, caf::message_id id);
+  /// Who asked `from` that, if anybody did: nobody else may answer.
+  [[nodiscard]] caf::strong_actor_ptr take_pending(const NodeId& from, ActorNumber asker,
+                                                   caf::message_id id);
   /// False: too much waits for that node already.
   [[nodiscard]] bool send(const NodeId& to, Frame frame);
   void note_refused(const NodeId& node);
@@ -110,6 +112,7 @@ class RemoteActors final : public TransportHandler {
                    caf::message_id id, const caf::error& reason);
   [[nodiscard]] bool encode(const caf::mailbox_element& element, Frame& frame) const;
   void lose(const NodeId& node, const Error& why);
+  void note_broken(const NodeId& from, const std::string& what);
   void deliver(const NodeId& from, const Frame& frame);
   void deliver_data(const NodeId& from, const Frame& frame);
   void monitor_for(const NodeId& from, ActorNumber actor);
@@ -123,6 +126,7 @@ class RemoteActors final : public TransportHandler {
   InlineUnit inline_unit_;  ///< of the transport's thread
 
   std::atomic<std::uint64_t> refused_{0};  ///< messages that found too much waiting before them
+  std::atomic<std::uint64_t> broken_{0};   ///< messages that were dropped because of their content
 
   std::mutex mutex_;
   Transport* transport_ = nullptr;
@@ -134,9 +138,11 @@ class RemoteActors final : public TransportHandler {
   std::map<std::pair<NodeId, ActorNumber>, caf::strong_actor_ptr> watched_;  ///< proxies
   std::unordered_map<ActorNumber, caf::weak_actor_ptr> reachable_;
   std::set<ActorNumber> inline_;
-  std::set<std::pair<NodeId, ActorNumber>> monitored_;  ///< who is told of the end of which of ours
+  /// Who asked to be told of the end of which of ours, and still wants to.
+  std::map<std::pair<NodeId, ActorNumber>, bool> monitored_;
   std::map<PendingKey, Pending> pending_;
-  std::set<Link> links_;
+  std::map<Link, bool> links_;  ///< those that were made, and whether they still hold
+  std::map<NodeId, std::size_t> link_counts_;
   std::chrono::steady_clock::time_point next_overdue_check_{};  ///< of the transport's thread
   std::vector<caf::actor> watchers_;
 };

@@ -132,6 +132,17 @@ BOOST_AUTO_TEST_CASE(another_incarnation_than_the_expected_one_is_refused) {
   BOOST_TEST(talk.caller_error->what == "node b/6 is gone; b/7 listens there now");
 }
 
+BOOST_AUTO_TEST_CASE(a_name_that_no_node_may_have_is_refused) {
+  const auto secret = ClusterSecret::random();
+  for (const std::string name : {"", "a/b", "a b", "a\n", "\x1b[2J", "\xc3\xa4"}) {
+    Conversation talk{{Role::caller, secret, introduction(name)},
+                      {Role::called, secret, introduction("b")}};
+    talk.run();
+    BOOST_REQUIRE(talk.called_error);
+    BOOST_CHECK(talk.called_error->code == ErrorCode::corrupt);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_node_does_not_talk_to_itself) {
   const auto secret = ClusterSecret::random();
   Conversation talk{{Role::caller, secret, introduction("a")},
