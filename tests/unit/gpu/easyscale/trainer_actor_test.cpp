@@ -35,12 +35,20 @@ struct Stage {
     options.hub = &hub;
     node = Node::start(std::move(options), kinds).value();
   }
+  ~Stage() {
+    for (const caf::actor& actor : actors) {
+      caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+    }
+    actors.clear();
+    node.reset();  // waits for them, and they may still tell events
+  }
 
   caf::actor coordinator(std::uint32_t count) {
-    return spawn_coordinator(*node, {{count, 2, 1, {}}, 4, [this](Event event) {
-                                       const std::lock_guard lock(mutex);
-                                       events.push_back(std::move(event));
-                                     }});
+    const auto keep = [this](Event event) {
+      const std::lock_guard lock(mutex);
+      events.push_back(std::move(event));
+    };
+    return actors.emplace_back(spawn_coordinator(*node, {{count, 2, 1, {}}, 4, keep}));
   }
   caf::actor trainer(Member member, const std::shared_ptr<LineProgram>& program) {
     TrainerSpec spec;
@@ -49,7 +57,7 @@ struct Stage {
     spec.options = options;
     spec.member = member;
     spec.group = 2;
-    return spawn_trainer(*node, std::move(spec));
+    return actors.emplace_back(spawn_trainer(*node, std::move(spec)));
   }
   std::optional<Event> event(const std::string& name) {
     const std::lock_guard lock(mutex);
@@ -63,6 +71,7 @@ struct Stage {
   LoopbackHub hub;
   std::unique_ptr<Node> node;
   ReplicaOptions options{7, 2, 4, 1, "", "cpu"};
+  std::vector<caf::actor> actors;  // nobody else ends them
   std::mutex mutex;
   std::vector<Event> events;
 };
@@ -141,7 +150,6 @@ BOOST_AUTO_TEST_CASE(a_job_that_stands_still_tells_for_whom_it_waits) {
   const auto coordinator = stage.coordinator(1);
   BOOST_REQUIRE(troupe::test::eventually([&] { return stage.event("waiting").has_value(); }));
   BOOST_TEST(text(*stage.event("waiting"), 0) == "trainer 0 to come up");
-  caf::anon_send_exit(coordinator, caf::exit_reason::kill);
 }
 
 }  // namespace
