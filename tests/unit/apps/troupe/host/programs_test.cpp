@@ -4,6 +4,7 @@
 #include "actors/control/graph_load.hpp"
 #include "messages/easyscale.capnp.h"
 #include "tests/support/scratch.hpp"
+#include "tests/support/why.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <caf/actor.hpp>
@@ -48,7 +49,7 @@ struct Fixture {
     auto loaded = parse_graph(
         "[app]\nname = \"x\"\n[[actor]]\npath = \"a\"\n" + a + "[[actor]]\npath = \"b\"\n" + b,
         "g.toml", {}, kinds);
-    BOOST_REQUIRE_MESSAGE(loaded, loaded.error().what);
+    BOOST_REQUIRE_MESSAGE(loaded, test::why(loaded));
     return std::move(*loaded);
   }
 
