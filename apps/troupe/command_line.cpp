@@ -152,6 +152,8 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
       ->type_name("NAME")
       ->check(CLI::Validator(check_name, ""));
   add_secret(app, into.secret_file);
+  app.add_flag("--encrypt", into.encrypt,
+               "Encrypt all that nodes say to each other; all nodes of a cluster or none");
   // For the processes that a host node starts (actors/core/process_host.cpp), so not in the help.
   app.add_flag("--launched", into.launched)->group("");
   app.add_option("--secret-fd", into.secret_fd)->group("")->check(CLI::NonNegativeNumber);

@@ -63,6 +63,7 @@ Result<NodeOptions> node_options(const NodeCommandOptions& options) {
   NodeOptions node;
   node.name = options.name.empty() ? default_name() : options.name;
   if (options.listen) node.listen = *options.listen;
+  node.encrypt = options.encrypt;
   auto secret = options.secret_fd ? ClusterSecret::from_fd(*options.secret_fd)
                                   : find_secret(options.secret_file, node.listen);
   if (!secret) return Failure(secret.error());

@@ -30,6 +30,7 @@ struct NodeCommandOptions {
   std::optional<Address> join;
   std::string name;              ///< empty: made from the host's name
   std::string secret_file;       ///< empty: the default place
+  bool encrypt = false;          ///< all that it says to other nodes; they must want the same
   bool launched = false;         ///< a host node started it: it ends when `join` is gone
   std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
 };

@@ -123,6 +123,10 @@ class BadInput(unittest.TestCase):
         self.assertIn("killed by signal 9", err)
         self.assertNotIn("all is well", err)
 
+    def test_who_encrypts_and_who_does_not_do_not_meet(self):
+        address = self.listening_node("--encrypt")
+        self.check_node_fails("--join", address, says="encrypts and the other does not")
+
     def test_a_secret_that_others_can_read_is_refused(self):
         self.check_node_fails("--secret-file", self.secret("open", 0o644), says="chmod 600")
 
