@@ -2,6 +2,7 @@
 #include "actors/net/handshake.hpp"
 
 #include "messages/node.capnp.h"
+#include "messages/wire_ids.hpp"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
@@ -81,8 +82,7 @@ std::string Handshake::say(RecordKind kind, std::string body) {
 std::string Handshake::say_hello(RecordKind kind) {
   capnp::MallocMessageBuilder builder;
   auto hello = builder.initRoot<msg::Hello>();  // Challenge has the same fields
-  hello.initNode().setName(mine_.info.id.name);
-  hello.getNode().setIncarnation(mine_.info.id.incarnation);
+  write_node(hello.initNode(), mine_.info.id);
   hello.setVersion(mine_.info.version);
   auto nonce = hello.initNonce(32);
   fill_random(std::as_writable_bytes(std::span(nonce.begin(), nonce.size())));
@@ -92,8 +92,7 @@ std::string Handshake::say_hello(RecordKind kind) {
 std::string Handshake::say_introduction(RecordKind kind) {
   capnp::MallocMessageBuilder builder;
   auto introduction = builder.initRoot<msg::Introduction>();
-  introduction.initControl().setHost(mine_.info.control.host);
-  introduction.getControl().setPort(mine_.info.control.port);
+  write_address(introduction.initControl(), mine_.info.control);
   introduction.setWorkerAddress(capnp::Data::Reader(
       reinterpret_cast<const kj::byte*>(mine_.worker_address.data()), mine_.worker_address.size()));
   introduction.setSession(mine_.session);
@@ -160,7 +159,7 @@ Result<void> Handshake::check(const Record& record) const {
 Result<void> Handshake::hear_hello(const std::string& body) {
   return with_body<msg::Hello>(body, [&](msg::Hello::Reader hello) -> Result<void> {
     PeerInfo peer;
-    peer.id = {hello.getNode().getName(), hello.getNode().getIncarnation()};
+    peer.id = read_node(hello.getNode());
     peer.version = hello.getVersion();
     if (!is_node_name(peer.id.name) || hello.getNonce().size() != 32) {
       return fail(ErrorCode::corrupt, "a control record with a bad name or nonce");
@@ -194,7 +193,7 @@ Result<void> Handshake::hear_introduction(const std::string& body) {
                   "one of the nodes " + mine_.info.id.name + " and " + peer_->id.name +
                       " encrypts and the other does not: start both with or without --encrypt");
     }
-    peer_->control = {said.getControl().getHost(), said.getControl().getPort()};
+    peer_->control = read_address(said.getControl());
     peer_->node_actor = said.getNodeActor();
     theirs_.info = *peer_;
     theirs_.worker_address.assign(reinterpret_cast<const char*>(address.begin()), address.size());

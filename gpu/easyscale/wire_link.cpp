@@ -2,6 +2,7 @@
 #include "gpu/easyscale/wire_link.hpp"
 
 #include "actors/core/message_types.hpp"
+#include "messages/wire_ids.hpp"
 
 namespace troupe::easyscale {
 
@@ -22,19 +23,13 @@ void add_messages(MessageTypes& types) {
 }
 
 void write_ref(msg::ActorRef::Builder to, const ActorRef& ref) {
-  auto node = to.initNode();
-  node.setName(ref.node.name);
-  node.setIncarnation(ref.node.incarnation);
-  auto control = to.initControl();
-  control.setHost(ref.control.host);
-  control.setPort(ref.control.port);
+  write_node(to.initNode(), ref.node);
+  write_address(to.initControl(), ref.control);
   to.setActor(ref.actor);
 }
 
 ActorRef read_ref(msg::ActorRef::Reader from) {
-  return {{from.getNode().getName(), from.getNode().getIncarnation()},
-          {from.getControl().getHost(), from.getControl().getPort()},
-          from.getActor()};
+  return {read_node(from.getNode()), read_address(from.getControl()), from.getActor()};
 }
 
 Msg<msg::TrainerHello> to_message(const Hello& hello) {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/net/bulk/bulk_ref.hpp"
 
+#include "messages/wire_ids.hpp"
+
 #include <algorithm>
 #include <string>
 
 namespace troupe {
 
 void write_bulk_ref(msg::BulkRef::Builder to, const BulkRef& ref) {
-  auto node = to.initNode();
-  node.setName(ref.node.name);
-  node.setIncarnation(ref.node.incarnation);
-  auto control = to.initControl();
-  control.setHost(ref.control.host);
-  control.setPort(ref.control.port);
+  write_node(to.initNode(), ref.node);
+  write_address(to.initControl(), ref.control);
   to.setHost(ref.host);
   to.setPid(ref.pid);
   to.setStarted(ref.started);
@@ -26,8 +24,8 @@ void write_bulk_ref(msg::BulkRef::Builder to, const BulkRef& ref) {
 
 BulkRef read_bulk_ref(msg::BulkRef::Reader from) {
   BulkRef ref;
-  ref.node = {from.getNode().getName(), from.getNode().getIncarnation()};
-  ref.control = {from.getControl().getHost(), from.getControl().getPort()};
+  ref.node = read_node(from.getNode());
+  ref.control = read_address(from.getControl());
   ref.host = from.getHost();
   ref.pid = from.getPid();
   ref.started = from.getStarted();
