@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bench/actors/plan.hpp"
 
+#include <utility>
+
 namespace troupe::bench {
 namespace {
 
@@ -13,18 +15,36 @@ struct Counts {
   std::uint64_t small;
   std::uint64_t large;
   std::uint64_t huge;
+  std::uint64_t pulls;       ///< of 1 MiB
+  std::uint64_t huge_pulls;  ///< of 64 MiB
 };
 
 Counts counts_for(Effort effort) {
   switch (effort) {
     case Effort::quick:
-      return {1, 50, 20, 100, 4, 1};
+      return {1, 50, 20, 100, 4, 1, 4, 1};
     case Effort::normal:
-      return {9, 10'000, 1'500, 30'000, 128, 4};
+      return {9, 10'000, 1'500, 30'000, 128, 4, 256, 4};
     case Effort::thorough:
-      return {31, 100'000, 5'000, 100'000, 256, 8};
+      return {31, 100'000, 5'000, 100'000, 256, 8, 1024, 8};
   }
   return {};
+}
+
+/// One pull after the other over each path, of 1 MiB and of 64 MiB.
+void add_pulls(std::vector<Probe>& probes, const Counts& n) {
+  const std::pair<Work, std::string> paths[] = {{Work::pull_memfd, "bulk_memfd"},
+                                                {Work::pull_cma, "bulk_cma"},
+                                                {Work::pull_message, "bulk_message"}};
+  constexpr auto quantity = Quantity::gigabytes_per_second;
+  for (const auto& [work, key] : paths) {
+    probes.push_back(
+        {"troupe", {work, Lane::scheduled, mib, n.pulls, 0}, quantity, {key + "_gbps"}});
+    probes.push_back({"troupe",
+                      {work, Lane::scheduled, 64 * mib, n.huge_pulls, 0},
+                      quantity,
+                      {key + "_64mib_gbps"}});
+  }
 }
 
 std::vector<std::string> rtt_keys(const std::string& stem) {
@@ -66,6 +86,7 @@ Plan make_plan(Effort effort) {
       {"basp", huge, bytes, {"basp_64mib_gbps"}},
       {"raw_ucx", huge, bytes, {"raw_ucx_64mib_gbps"}},
   };
+  add_pulls(plan.probes, n);
   plan.bars = {
       {"inline_rtt_to_basp", "remote_inline_rtt_us_p50", "basp_rtt_us_p50", false, 0.5},
       {"inline_rtt_to_raw_ucx", "remote_inline_rtt_us_p50", "raw_ucx_rtt_us_p50", false, 1.6},

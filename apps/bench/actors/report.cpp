@@ -11,8 +11,6 @@
 namespace troupe::bench {
 namespace {
 
-constexpr const char* no_bulk = "this build moves bulk data in actor messages only";
-
 /// The median of the rounds' own ratios: what slows a whole round down does not count.
 std::optional<double> ratio_of(const Bar& bar, const Outcome& outcome) {
   const auto ours = outcome.samples.find(bar.ours);
@@ -83,7 +81,6 @@ Json::Object figures_of(const Plan& plan, const Outcome& outcome) {
     }
   }
   for (const auto& [key, why] : outcome.skipped) figures.emplace_back(skipped_key(key), why);
-  figures.emplace_back("bulk_skipped", no_bulk);
   figures.emplace_back("cores_used", outcome.cores);
   figures.emplace_back("bars", bars_of(plan, outcome));
   figures.emplace_back("spread", std::move(spread));

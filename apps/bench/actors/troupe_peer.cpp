@@ -3,6 +3,7 @@
 
 #include "actors/core/node.hpp"
 #include "actors/core/node_actor.hpp"
+#include "apps/bench/actors/bulk_source.hpp"
 #include "apps/bench/peer/traffic.hpp"
 #include "messages/bench.capnp.h"
 
@@ -68,10 +69,12 @@ class TroupePeer final : public Peer {
   Result<std::string> serve() override {
     const auto secret = ClusterSecret::random();
     if (auto started = start("served", secret); !started) return Failure(started.error());
+    const auto exposed = BulkSource::expose(node_->bulk().store());
+    if (!exposed) return Failure(exposed.error());
     const auto& self = node_->self();
     std::ostringstream out;
     out << self.id.incarnation << ' ' << self.control.port << ' ' << node_->ref(scheduled_).actor
-        << ' ' << node_->ref(inlined_).actor << ' ' << secret.text();
+        << ' ' << node_->ref(inlined_).actor << ' ' << secret.text() << ' ' << *exposed;
     return out.str();
   }
 
@@ -87,12 +90,22 @@ class TroupePeer final : public Peer {
     other_scheduled_ = node_->resolve(other);
     other.actor = inlined;
     other_inlined_ = node_->resolve(other);
+    std::string exposed;
+    std::getline(in, exposed);
+    auto source = BulkSource::import(exposed, other.node, other.control);
+    if (!source) return Failure(source.error());
+    source_ = std::move(*source);
     return std::string("-");
   }
 
   Result<void> accept(const std::string&) override { return {}; }
 
   Result<std::vector<double>> measure(const Task& task) override {
+    if (task.work >= Work::pull_memfd) {
+      const auto seconds = source_.pull(node_->bulk().reader(), task);
+      if (!seconds) return Failure(seconds.error());
+      return std::vector<double>{*seconds};
+    }
     const bool inlined = task.lane == Lane::inlined;
     if (inlined && !has_inline_lane_) {
       return fail(ErrorCode::unavailable, "this build has no inline lane");
@@ -122,6 +135,7 @@ class TroupePeer final : public Peer {
   caf::actor inlined_;
   caf::actor other_scheduled_;
   caf::actor other_inlined_;
+  BulkSource source_;
   bool has_inline_lane_ = false;
 };
 

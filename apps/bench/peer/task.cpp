@@ -20,7 +20,7 @@ Result<Task> parse_task(const std::string& line) {
   int lane = -1;
   Task task;
   in >> work >> lane >> task.bytes >> task.count >> task.window;
-  if (!in || work < 0 || work > static_cast<int>(Work::stream) || lane < 0 ||
+  if (!in || work < 0 || work > static_cast<int>(Work::pull_message) || lane < 0 ||
       lane > static_cast<int>(Lane::local) || task.count == 0) {
     return fail(ErrorCode::corrupt, "'" + line + "' is no measurement");
   }

@@ -12,6 +12,11 @@ namespace troupe::bench {
 enum class Work {
   ping_pong,  ///< messages there and back, one at a time; the figures: p50 and p99 in microseconds
   stream,     ///< messages one way until the last one is acknowledged; the figure: seconds
+  /// Exposed memory pulled by the other process, one pull after the other, over one path; the
+  /// figure: seconds.
+  pull_memfd,
+  pull_cma,
+  pull_message,
 };
 
 /// Who handles the messages.
