@@ -27,8 +27,10 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
 # explained. A coordinator tells its trainers apart by who sends, not by what they write.
 
 struct TrainerAttach @0x8cf61ed2ed4f2504 {
-  # Coordinator to a trainer that has come up: answer with TrainerHello.
+  # Coordinator to a trainer that has come up, or that another coordinator had: answer with TrainerHello.
+  # A trainer obeys the coordinator of the highest term that has attached it, and nobody else.
   member @0 :UInt32;
+  term @1 :UInt32;
 }
 
 struct TrainerHello @0x9d072fe3fe502605 {

@@ -101,6 +101,7 @@ Result<void> Builder::add_group(ActorReader actor) {
                             .args = actor.getArgs(),
                             .seed = graph_.getApp().getSeed(),
                             .count = actor.getCount(),
+                            .term = options_.term,
                             .faults = options_.faults,
                             .emit = with_path(options_.emit, path),
                             .state_fd = state_fd});

@@ -20,6 +20,7 @@ namespace troupe {
 struct ApplicationOptions {
   std::filesystem::path run_dir;    ///< logs/ goes in here
   std::vector<std::string> faults;  ///< what `run --kill-one-at` asked for
+  std::uint32_t term = 1;           ///< grows with each node that takes the application over
   EventSink emit;
   /// Starts processes; empty: every actor lives in this process.
   std::shared_ptr<ProcessHost> host;

@@ -28,11 +28,13 @@ class Node;
 /// What an actor's factory is given. References live as long as the node.
 struct SpawnContext {
   Node& node;
-  std::string path;                 ///< "/jobs/digits/trainers/0"
-  capnp::AnyPointer::Reader args;   ///< the kind's args struct; valid during the call only
-  std::uint64_t seed = 0;           ///< the application's seed
-  std::uint32_t index = 0;          ///< which member of its group
-  std::uint32_t count = 1;          ///< how many members the graph asks for
+  std::string path;                ///< "/jobs/digits/trainers/0"
+  capnp::AnyPointer::Reader args;  ///< the kind's args struct; valid during the call only
+  std::uint64_t seed = 0;          ///< the application's seed
+  std::uint32_t index = 0;         ///< which member of its group
+  std::uint32_t count = 1;         ///< how many members the graph asks for
+  /// Of a group's leader: grows with each that takes the group over from another.
+  std::uint32_t term = 1;
   std::vector<std::string> faults;  ///< what `run --kill-one-at` asked for; for group leaders
   EventSink emit;                   ///< where events go; may be empty
   int state_fd = -1;  ///< a memfd that outlives the members of the group on this host, or -1

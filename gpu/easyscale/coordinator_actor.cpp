@@ -46,8 +46,10 @@ class Coordinator {
     if (up.index >= actors_.size()) return;
     watch_.moved(now());
     actors_[up.index] = up.actor;
-    self_->send(up.actor, Msg<msg::TrainerAttach>::build(
-                              [&](msg::TrainerAttach::Builder b) { b.setMember(up.index); }));
+    self_->send(up.actor, Msg<msg::TrainerAttach>::build([&](msg::TrainerAttach::Builder b) {
+                  b.setMember(up.index);
+                  b.setTerm(job_.plan.term);
+                }));
   }
 
   void on_down(const MemberDown& down) {
@@ -117,14 +119,19 @@ class Coordinator {
     ask(e.to, msg::TrainAsk::What::HELD, 0, e.generation);
   }
 
+  // Counted from 1 for each coordinator.
+  static std::int64_t number_of(const View& view) {
+    return whole(view.generation & (first_generation(1) - 1));
+  }
+
   void carry_out(const effect::ReportView& e) {
-    if (e.view.generation == 1) {
+    if (e.first) {
       emit("start", {{"trainers", whole(job_.plan.count)},
                      {"ranks", whole(job_.plan.ranks)},
                      {"epochs", whole(job_.plan.epochs)},
                      {"steps", whole(job_.steps())}});
     }
-    emit("view", {{"view", whole(e.view.generation)},
+    emit("view", {{"view", number_of(e.view)},
                   {"members", whole(e.view.members.size())},
                   {"step", whole(e.view.step)},
                   {"why", e.why}});
@@ -137,8 +144,10 @@ class Coordinator {
                   {"accuracy", static_cast<double>(e.correct) / samples}});
   }
   void carry_out(const effect::ReportEpoch& e) {
-    emit("epoch",
-         {{"epoch", whole(e.epoch)}, {"loss", e.loss}, {"test_accuracy", e.test_accuracy}});
+    std::vector<std::pair<std::string, Event::Value>> fields = {{"epoch", whole(e.epoch)}};
+    if (e.loss) fields.emplace_back("loss", *e.loss);
+    fields.emplace_back("test_accuracy", e.test_accuracy);
+    emit("epoch", std::move(fields));
   }
   void carry_out(const effect::Finish& e) {
     emit("done", {{"params_sha256", e.params_sha256},

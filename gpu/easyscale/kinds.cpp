@@ -36,9 +36,10 @@ Result<caf::actor> lead(const SpawnContext& context) {
   auto faults = easyscale::parse_faults(context.faults, context.count);
   if (!faults) return Failure(faults.error());
   return easyscale::spawn_coordinator(
-      context.node, {{context.count, args.getRanks(), args.getEpochs(), std::move(*faults)},
-                     args.getBatch(),
-                     context.emit});
+      context.node,
+      {{context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
+       args.getBatch(),
+       context.emit});
 }
 
 }  // namespace

@@ -43,19 +43,26 @@ class Trainer {
         slots_(spec_.state_fd),
         tensors_(node.bulk()) {}
 
-  void on_attach() {
-    if (coordinator_) return;  // one life has one coordinator
-    coordinator_ = caf::actor_cast<caf::actor>(self_->current_sender());
-    if (!coordinator_) return;
+  void on_attach(const Msg<msg::TrainerAttach>& message) {
+    const auto term = message.read()->getTerm();
+    const auto sender = caf::actor_cast<caf::actor>(self_->current_sender());
+    if (!sender || term <= term_) return;
+    coordinator_ = sender;
+    term_ = term;
     guarded([&] {
-      const auto hello = make_replica();
+      const auto hello = replica_ || failure_ ? greet_again() : make_replica();
       if (!hello) return report(hello.error());
       self_->send(coordinator_, to_message(*hello));
     });
   }
 
+  /// Only the coordinator of the highest term gives orders; one that was taken for dead may still.
+  [[nodiscard]] bool is_ordered() const {
+    return member_ && coordinator_ && self_->current_sender() == coordinator_;
+  }
+
   void on_view(const Msg<msg::TrainView>& message) {
-    if (!member_) return;
+    if (!is_ordered()) return;
     auto read = message.read();
     View view = to_view(*read);
     std::map<Member, Peer> peers;
@@ -85,13 +92,13 @@ class Trainer {
 
   void on_commit(const Msg<msg::TrainCommit>& message) {
     auto read = message.read();
+    if (!is_ordered()) return;
     tensors_.end_step(read->getGeneration(), read->getStep());  // all have what they needed for it
-    if (!member_) return;
     carry_out(member_->on_commit(read->getGeneration(), read->getStep(), read->getViewFollows()));
   }
 
   void on_fault(const Msg<msg::TrainFault>& message) {
-    if (member_) member_->on_fault(to_fault(*message.read()));
+    if (is_ordered()) member_->on_fault(to_fault(*message.read()));
   }
 
   void on_go_on(std::uint64_t ticket) {
@@ -99,7 +106,7 @@ class Trainer {
   }
 
   void on_ask(const Msg<msg::TrainAsk>& message) {
-    if (!member_) return;
+    if (!is_ordered()) return;
     auto read = message.read();
     switch (read->getWhat()) {
       case msg::TrainAsk::What::HELD:
@@ -131,6 +138,7 @@ class Trainer {
   void report(const Error& error) {
     log_error("trainer {}: {}", spec_.member, error.what);
     self_->send(coordinator_, to_message(error));
+    failure_ = error;
     member_.reset();  // nothing more is done
   }
 
@@ -151,6 +159,14 @@ class Trainer {
                     ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers},
                     replica_->steps(), hello.resume);
     return hello;
+  }
+
+  // To a coordinator that took over.
+  Result<Hello> greet_again() {
+    if (failure_) return Failure(*failure_);
+    member_->on_new_coordinator();
+    return Hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
+                 numeric_fingerprint(), member_->held()};
   }
 
   // Loads the newest saved state if it is of a later step than `than`, and gives its step. One that
@@ -277,8 +293,10 @@ class Trainer {
   TrainerSpec spec_;
   StepSlots slots_;
   caf::actor coordinator_;
+  Term term_ = 0;  ///< of the coordinator
   std::optional<Replica> replica_;
   std::optional<MemberState> member_;
+  std::optional<Error> failure_;
   std::map<Member, Peer> peers_;
   TensorLink tensors_;
   std::optional<std::pair<std::uint64_t, Slice>> snapshot_;
@@ -288,7 +306,7 @@ caf::behavior run(Self* self, Node* node, const std::shared_ptr<TrainerSpec>& sp
   keep_first_cause(*self);
   self->state = std::make_unique<Trainer>(self, *node, std::move(*spec));
   auto& it = *self->state;
-  return {[&it](const Msg<msg::TrainerAttach>&) { it.on_attach(); },
+  return {[&it](const Msg<msg::TrainerAttach>& m) { it.on_attach(m); },
           [&it](const Msg<msg::TrainView>& m) { it.on_view(m); },
           [&it](const Msg<msg::TrainState>& m) { it.on_state(m); },
           [&it](const Msg<msg::TrainPiece>& m) { it.on_piece(m); },

@@ -91,11 +91,8 @@ class Decision {
     s_.test_accuracy =
         in.samples == 0 ? 0.0 : static_cast<double>(in.correct) / static_cast<double>(in.samples);
     if (in.epoch >= s_.epochs_reported) {
-      double sum = 0;
-      for (const double loss : s_.epoch_losses) sum += loss;
       s_.epochs_reported = in.epoch + 1;
-      out_.push_back(effect::ReportEpoch{
-          in.epoch + 1, sum / static_cast<double>(s_.epoch_losses.size()), s_.test_accuracy});
+      out_.push_back(effect::ReportEpoch{in.epoch + 1, mean_loss(), s_.test_accuracy});
     }
     if (s_.step == s_.steps()) return conclude();
     commit_if_all_ready();
@@ -128,7 +125,6 @@ class Decision {
       }
       if (auto ok = check_faults(hello.steps_per_epoch * s_.plan.epochs); !ok) return ok;
       s_.terms = hello;
-      s_.epoch_losses.assign(hello.steps_per_epoch, 0.0);
     }
     if (hello.fingerprint != s_.terms->fingerprint) {
       return fail(ErrorCode::version_mismatch,
@@ -206,6 +202,25 @@ class Decision {
     }
   }
 
+  // Over the steps of the epoch that this coordinator has seen; nothing where it has seen none.
+  [[nodiscard]] std::optional<double> mean_loss() const {
+    if (s_.epoch_losses.empty()) return std::nullopt;
+    double sum = 0;
+    for (const auto& [step, loss] : s_.epoch_losses) sum += loss;
+    return sum / static_cast<double>(s_.epoch_losses.size());
+  }
+
+  // Where the coordinator before this one may have ended: an epoch that has just been trained may
+  // not have been measured, and is measured again rather than never.
+  void take_over() {
+    const std::uint64_t epoch = s_.step / s_.terms->steps_per_epoch;
+    s_.highest = s_.step;
+    s_.epochs_reported = epoch;
+    if (epoch == 0 || s_.step % s_.terms->steps_per_epoch != 0) return;
+    s_.epochs_reported = epoch - 1;
+    s_.evaluating = epoch - 1;
+  }
+
   void form(const std::string& why) {
     s_.phase = Phase::gathering;
     s_.reports.clear();
@@ -234,11 +249,15 @@ class Decision {
         step_before - std::min(step_before, s_.step) + (step_before < s_.steps() ? 1 : 0);
     s_.redone += std::min(std::exchange(s_.deaths, 0), lost);
     s_.view = std::move(next);
-    std::string reason = s_.begun ? why : "start";
-    if (resumed) reason += "; resumed from the saved state of step " + std::to_string(s_.step);
+    const bool takes_over = !s_.begun && s_.plan.term > 1;
+    std::string reason = s_.begun ? why : takes_over ? "another coordinator took over" : "start";
+    if (takes_over) take_over();
+    if (resumed && !takes_over)
+      reason += "; resumed from the saved state of step " + std::to_string(s_.step);
     if (!s_.began) s_.began = now_;
     s_.begun = true;
-    out_.push_back(effect::ReportView{s_.view, std::move(reason)});
+    const bool first = s_.view.generation == first_generation(1) + 1;
+    out_.push_back(effect::ReportView{s_.view, first, std::move(reason)});
     order_faults();
     for (const Member m : s_.view.members) out_.push_back(effect::SendView{m, s_.view});
     if (s_.evaluating && s_.step != (*s_.evaluating + 1) * s_.terms->steps_per_epoch) {
@@ -338,7 +357,9 @@ class Decision {
       correct += report.correct;
     }
     loss /= s_.plan.ranks;
-    s_.epoch_losses[s_.step % s_.terms->steps_per_epoch] = loss;
+    const std::uint64_t place = s_.step % s_.terms->steps_per_epoch;
+    if (place == 0) s_.epoch_losses.clear();
+    s_.epoch_losses[place] = loss;
     if (s_.step < s_.highest) return;
     s_.highest = s_.step + 1;
     out_.push_back(effect::ReportStep{s_.highest, loss, correct});

@@ -104,6 +104,7 @@ struct AskHeld {  ///< look for a newer saved state, and answer by Holds; no sta
 };
 struct ReportView {
   View view;
+  bool first = false;  ///< of the job: no coordinator before this one had any
   std::string why;
 };
 struct ReportStep {
@@ -113,7 +114,8 @@ struct ReportStep {
 };
 struct ReportEpoch {
   std::uint64_t epoch = 0;  ///< how many are done
-  double loss = 0;          ///< mean over its steps
+  /// Mean over its steps; nothing where they were another coordinator's.
+  std::optional<double> loss;
   double test_accuracy = 0;
 };
 struct Finish {
@@ -144,9 +146,11 @@ struct JobPlan {
   Rank ranks = 1;
   std::uint64_t epochs = 1;
   std::vector<Fault> faults;
+  Term term = 1;
 };
 
-/// All that the coordinator of a training job knows. A value; owned by the coordinator actor.
+/// All that the coordinator of a training job knows. A value; owned by the coordinator actor. One
+/// that takes over from another (its term is above 1) learns from the members how far they are.
 struct JobState {
   struct Peer {
     bool up = false;
@@ -164,7 +168,9 @@ struct JobState {
   };
   enum class Phase : std::uint8_t { gathering, running, done, failed };
 
-  explicit JobState(JobPlan plan) : plan(std::move(plan)), peers(this->plan.count) {}
+  explicit JobState(JobPlan plan) : plan(std::move(plan)), peers(this->plan.count) {
+    view.generation = first_generation(this->plan.term);
+  }
 
   JobPlan plan;
   Phase phase = Phase::gathering;
@@ -177,8 +183,8 @@ struct JobState {
   std::uint64_t highest = 0;  ///< steps committed at least once
   std::uint64_t redone = 0;
   std::map<Rank, RankReport> reports;
-  std::vector<double> epoch_losses;         // by step within the epoch
-  std::optional<std::uint64_t> evaluating;  ///< an epoch whose accuracy is not known yet
+  std::map<std::uint64_t, double> epoch_losses;  // by step within the epoch, as far as known
+  std::optional<std::uint64_t> evaluating;       ///< an epoch whose accuracy is not known yet
   std::optional<Member> evaluator;
   std::uint64_t epochs_reported = 0;
   double test_accuracy = 0;

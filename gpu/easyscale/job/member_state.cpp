@@ -29,6 +29,16 @@ bool MemberState::dies(FaultPhase phase) const {
   });
 }
 
+void MemberState::on_new_coordinator() {
+  clear_step();
+  exchange_ = StepExchange(shape_, self_);
+  view_ = {};
+  step_ = held_.value_or(0);
+  closed_ = false;
+  arrived_.reset();
+  faults_.clear();
+}
+
 MemberActs MemberState::on_view(View view) {
   if (view.generation <= view_.generation) return {};
   const auto members = static_cast<std::uint32_t>(view.members.size());

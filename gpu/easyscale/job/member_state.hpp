@@ -80,6 +80,8 @@ class MemberState {
   MemberState(Member self, ExchangeShape shape, std::uint64_t steps,
               std::optional<std::uint64_t> resume);
 
+  /// Another coordinator took over: whatever was under way is dropped, the state is kept.
+  void on_new_coordinator();
   MemberActs on_view(View view);
   MemberActs on_state(std::uint64_t generation, std::uint64_t step, Slice bytes);
   MemberActs on_piece(Piece piece);
@@ -97,6 +99,8 @@ class MemberState {
   /// The step that is computed now.
   [[nodiscard]] std::uint64_t step() const { return step_; }
   [[nodiscard]] bool has_state() const { return held_ == step_; }
+  /// The step whose state the replica has; nothing: no state but what it made up itself.
+  [[nodiscard]] std::optional<std::uint64_t> held() const { return held_; }
 
  private:
   struct Arrived {  // a state that came before its view

@@ -11,11 +11,18 @@
 
 namespace troupe::easyscale {
 
+/// Which coordinator of a job: each that takes over has a higher one than those before it.
+using Term = std::uint32_t;
+[[nodiscard]] constexpr std::uint64_t first_generation(Term term) {
+  return std::uint64_t{term} << 32;
+}
+
 /// A trainer's place in its group: trainers/2 is member 2, whichever process lives there now.
 using Member = std::uint32_t;
 
 /// Who trains from which step on, and who computes which ranks: what the coordinator decides each
-/// time that a member comes or goes. A value; generations only grow.
+/// time that a member comes or goes. A value; generations only grow, from one coordinator to the
+/// next as well: the upper 32 bits are the coordinator's term.
 struct View {
   std::uint64_t generation = 0;   ///< 0: no view yet
   std::uint64_t step = 0;         ///< the first step that it computes

@@ -28,9 +28,10 @@ struct Match : Cases... {
 Simulation::Simulation(Scenario scenario)
     : scenario_(std::move(scenario)),
       random_(scenario_.seed),
-      job_(JobPlan{scenario_.count, scenario_.ranks, scenario_.epochs, scenario_.faults}),
       slots_fd_(::memfd_create("simulation", MFD_CLOEXEC)),
-      slots_(slots_fd_) {}
+      slots_(slots_fd_) {
+  add_coordinator(1);
+}
 
 Simulation::~Simulation() { ::close(slots_fd_); }
 
@@ -42,7 +43,7 @@ Finding Simulation::run() {
   for (Member member = 0; member < scenario_.count; ++member) start(member);
   for (int i = 0; i < 200000 && !ended_ && deliver_one(); ++i) {
   }
-  if (!ended_) trouble("stands still, waiting for " + waiting_for(job_));
+  if (!ended_) trouble("stands still, waiting for " + waiting_for(coordinators_.begin()->second));
   std::map<std::uint64_t, std::uint64_t> times;
   for (const auto& [what, count] : computed_) {
     times[what.first] = std::max(times[what.first], count);
@@ -56,9 +57,9 @@ void Simulation::start(Member member) {
   const int number = ++starts_[member];
   if (!scenario_.comes_up(member, number)) {
     const bool again = scenario_.comes_back(member, number);
-    return send(pid, 0, JobInput(input::Left{member, "could not be started", again}));
+    return send(pid, coordinator(), JobInput(input::Left{member, "could not be started", again}));
   }
-  Process process{pid, member, nullptr, scenario_.trainee(member)};
+  Process process{pid, member, coordinator(), nullptr, scenario_.trainee(member)};
   std::optional<std::uint64_t> resume;
   if (const auto saved = slots_.latest(); saved && saved->has_value()) {
     process.trainee->load((*saved)->state);
@@ -69,9 +70,58 @@ void Simulation::start(Member member) {
   process.state = std::make_unique<MemberState>(
       member, ExchangeShape{scenario_.ranks, scenario_.count, gradient, buffers},
       scenario_.steps_per_epoch * scenario_.epochs, resume);
-  processes_.emplace(pid, std::move(process));
-  const Hello hello{scenario_.steps_per_epoch, gradient, buffers, "cpu", resume};
-  send(pid, 0, JobInput(input::Joined{member, hello}));
+  say_hello(processes_.emplace(pid, std::move(process)).first->second);
+}
+
+void Simulation::say_hello(const Process& process) {
+  const Hello hello{scenario_.steps_per_epoch, process.trainee->gradient_length(),
+                    process.trainee->buffer_bytes(), "cpu", process.state->held()};
+  send(process.pid, process.coordinator, JobInput(input::Joined{process.member, hello}));
+}
+
+void Simulation::add_coordinator(Term term) {
+  JobPlan plan{scenario_.count, scenario_.ranks, scenario_.epochs, scenario_.faults, term};
+  coordinators_.emplace(-static_cast<Pid>(term), JobState(std::move(plan)));
+}
+
+void Simulation::replace_coordinator(bool dies) {
+  const Pid before = coordinator();
+  if (dies) coordinators_.erase(before);
+  std::set<Member> ended;  // and nobody has been told
+  for (auto& [ends, wire] : wires_) {
+    if (ends.second == before) {
+      for (const Message& message : wire) {
+        const auto* input = std::get_if<JobInput>(&message);
+        if (input == nullptr) continue;
+        const auto* left = std::get_if<input::Left>(input);
+        if (left == nullptr) continue;
+        ended.insert(left->member);
+        if (!left->comes_back) gone_.insert(left->member);
+      }
+      wire.clear();
+    }
+    if (dies && ends.first == before) wire.resize(random_() % (wire.size() + 1));
+  }
+  scenario_.faults.clear();
+  add_coordinator(static_cast<Term>(++found_.coordinators));
+  for (const auto& [pid, process] : processes_) send(coordinator(), pid, Attach{});
+  for (const Member member : gone_) {
+    coordinate(coordinator(), input::Left{member, "is gone", false});
+  }
+  for (const Member member : ended) {
+    if (!gone_.contains(member)) start(member);
+  }
+}
+
+bool Simulation::obeys(Process& process, Pid from, const Message& message) {
+  if (from > 0) return true;  // a trainer
+  if (from < process.coordinator && std::holds_alternative<Attach>(message)) {
+    process.coordinator = from;
+    process.state->on_new_coordinator();
+    say_hello(process);
+    return false;
+  }
+  return from == process.coordinator;
 }
 
 void Simulation::die(Process& process, const std::string& why) {
@@ -84,7 +134,7 @@ void Simulation::die(Process& process, const std::string& why) {
     wire.resize(random_() % (wire.size() + 1));  // the tail never left the dead process
   }
   const bool again = scenario_.comes_back(member, starts_[member]);
-  send(pid, 0, JobInput(input::Left{member, why, again}));
+  send(pid, coordinator(), JobInput(input::Left{member, why, again}));
   processes_.erase(pid);
 }
 
@@ -94,21 +144,33 @@ bool Simulation::deliver_one() {
   auto at = wires_.begin();
   std::advance(at, random_() % wires_.size());
   const auto [from, to] = at->first;
+  if (to < 0) {
+    using Fate = Scenario::Fate;
+    const Fate fate =
+        scenario_.coordinator ? scenario_.coordinator(heard_++, random_) : Fate::lives;
+    if (fate != Fate::lives) {
+      replace_coordinator(fate == Fate::dies);
+      return true;
+    }
+  }
   Message message = std::move(at->second.front());
   at->second.erase(at->second.begin());
-  if (to == 0) {
+  if (to < 0) {
+    if (!coordinators_.contains(to)) return true;
     const JobInput input = std::get<JobInput>(message);
     const auto* left = std::get_if<input::Left>(&input);
     if (left != nullptr && !left->comes_back) gone_.insert(left->member);
-    coordinate(input);
+    coordinate(to, input);
     if (left != nullptr && left->comes_back && !ended_) start(left->member);
   } else if (const auto process = processes_.find(to); process != processes_.end()) {
-    deliver(process->second, std::move(message));
+    if (obeys(process->second, from, message)) deliver(process->second, std::move(message));
   }
   return true;
 }
 
-void Simulation::coordinate(const JobInput& input) { carry_out(step(job_, input, Seconds(0))); }
+void Simulation::coordinate(Pid who, const JobInput& input) {
+  carry_out(who, step(coordinators_.at(who), input, Seconds(0)));
+}
 
 Simulation::Process* Simulation::at(Member member) {
   // The newest process of a member is the one that its supervisor knows.
@@ -118,9 +180,9 @@ Simulation::Process* Simulation::at(Member member) {
   return nullptr;
 }
 
-void Simulation::carry_out(const JobEffects& effects) {
+void Simulation::carry_out(Pid who, const JobEffects& effects) {
   const auto to = [&](Member member, Message message) {
-    if (Process* process = at(member)) send(0, process->pid, std::move(message));
+    if (Process* process = at(member)) send(who, process->pid, std::move(message));
   };
   for (const JobEffect& one : effects) {
     std::visit(Match{[&](const effect::SendFault& e) { to(e.to, e.fault); },
@@ -138,6 +200,7 @@ void Simulation::carry_out(const JobEffects& effects) {
                      [&](const effect::ReportStep& e) { found_.steps.push_back(e); },
                      [&](const effect::ReportEpoch& e) { found_.epochs.push_back(e); },
                      [&](const effect::Finish& e) {
+                       if (who != coordinator()) return;
                        ended_ = true;
                        found_.finished = true;
                        found_.sha256 = e.state_sha256;
@@ -145,6 +208,7 @@ void Simulation::carry_out(const JobEffects& effects) {
                        found_.redone = e.redone;
                      },
                      [&](const effect::Fail& e) {
+                       if (who != coordinator()) return;  // it has nothing to say any more
                        ended_ = true;
                        found_.all_gone = gone_.size() == scenario_.count;
                        trouble(e.error.what);
@@ -158,7 +222,8 @@ void Simulation::deliver(Process& process, Message message) {
   MemberState& state = *process.state;
   const Pid pid = process.pid;
   std::visit(
-      Match{[&](View& view) { carry_out(process, state.on_view(std::move(view))); },
+      Match{[&](Attach&) {},
+            [&](View& view) { carry_out(process, state.on_view(std::move(view))); },
             [&](effect::SendCommit& commit) {
               carry_out(process,
                         state.on_commit(commit.generation, commit.step, commit.view_follows));
@@ -171,12 +236,13 @@ void Simulation::deliver(Process& process, Message message) {
             [&](act::GoOn& go) { carry_out(process, state.go_on(go.ticket)); },
             [&](AskEvaluate& ask) {
               const auto sum = digest(*process.trainee);
-              send(pid, 0, JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997}));
+              send(pid, process.coordinator,
+                   JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997}));
             },
             [&](AskHeld& ask) { carry_out(process, state.on_ask_held(ask.generation)); },
             [&](AskHash&) {
               const std::string hash = std::to_string(digest(*process.trainee));
-              send(pid, 0, JobInput(input::Hashed{process.member, hash, hash}));
+              send(pid, process.coordinator, JobInput(input::Hashed{process.member, hash, hash}));
             },
             [&](JobInput&) { trouble("a coordinator's message went to a member"); }},
       message);
@@ -207,10 +273,11 @@ void Simulation::carry_out(Process& process, MemberActs acts) {
               },
               [&](act::SayReady& a) {
                 input::Ready ready{process.member, a.generation, a.step, std::move(a.ranks)};
-                send(pid, 0, JobInput(std::move(ready)));
+                send(pid, process.coordinator, JobInput(std::move(ready)));
               },
               [&](act::SayHolds& a) {
-                send(pid, 0, JobInput(input::Holds{process.member, a.generation, a.step}));
+                send(pid, process.coordinator,
+                     JobInput(input::Holds{process.member, a.generation, a.step}));
               },
               [&](act::Die&) {}, [&](act::Reject& a) { trouble("rejected: " + a.error.what); },
               [&](act::GiveUp& a) { trouble("gave up: " + a.error.what); }},

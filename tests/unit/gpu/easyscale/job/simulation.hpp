@@ -54,6 +54,10 @@ struct Scenario {
   std::function<std::unique_ptr<Trainee>(Member)> trainee = make_fake_trainee;
   /// Whether the member that is about to do its n-th act (over all members) dies instead.
   std::function<bool(std::uint64_t act, std::mt19937& random)> kill;
+  /// Whether the coordinator that is about to take its n-th message (over all of them) dies, or
+  /// only loses the job to another one and goes on as if it had not.
+  enum class Fate { lives, dies, is_replaced };
+  std::function<Fate(std::uint64_t message, std::mt19937& random)> coordinator;
   /// How its n-th start and its end (true) or failure to come up (false) go.
   std::function<bool(Member member, int start)> comes_up = [](Member, int) { return true; };
   std::function<bool(Member member, int start)> comes_back = [](Member, int) { return true; };
@@ -66,6 +70,7 @@ struct Finding {
   double test_accuracy = 0;
   std::uint64_t acts = 0;
   std::uint64_t kills = 0;
+  std::uint64_t coordinators = 1;
   std::uint64_t redone = 0;  ///< as the coordinator counts
   std::uint64_t work_redone =
       0;                  ///< steps of which some rank was computed more than once, each time
@@ -88,7 +93,8 @@ class Simulation {
   Finding run();
 
  private:
-  using Pid = int;  // 0 is the coordinator
+  using Pid = int;  // of a coordinator: its term, negative
+  struct Attach {};
   struct AskEvaluate {
     std::uint64_t epoch = 0;
   };
@@ -101,21 +107,27 @@ class Simulation {
     std::uint64_t step = 0;
     Slice bytes;
   };
-  using Message = std::variant<JobInput, View, effect::SendCommit, Fault, State, Piece, act::GoOn,
-                               AskEvaluate, AskHash, AskHeld>;
+  using Message = std::variant<JobInput, Attach, View, effect::SendCommit, Fault, State, Piece,
+                               act::GoOn, AskEvaluate, AskHash, AskHeld>;
   struct Process {
     Pid pid = 0;
     Member member = 0;
+    Pid coordinator = 0;
     std::unique_ptr<MemberState> state;
     std::unique_ptr<Trainee> trainee;
   };
 
   void start(Member member);
+  void add_coordinator(Term term);
+  void replace_coordinator(bool dies);
+  [[nodiscard]] Pid coordinator() const { return coordinators_.begin()->first; }  // highest term
+  [[nodiscard]] bool obeys(Process& process, Pid from, const Message& message);
+  void say_hello(const Process& process);
   void die(Process& process, const std::string& why);
   void send(Pid from, Pid to, Message message) { wires_[{from, to}].push_back(std::move(message)); }
   bool deliver_one();
-  void coordinate(const JobInput& input);
-  void carry_out(const JobEffects& effects);
+  void coordinate(Pid who, const JobInput& input);
+  void carry_out(Pid who, const JobEffects& effects);
   void deliver(Process& process, Message message);
   void carry_out(Process& process, MemberActs acts);
   void look_for_saved(Process& process, const act::LookForSaved& what);
@@ -125,7 +137,7 @@ class Simulation {
 
   Scenario scenario_;
   std::mt19937 random_;
-  JobState job_;
+  std::map<Pid, JobState> coordinators_;  ///< those that act: the last one by right
   int slots_fd_;
   StepSlots slots_;
   Pid next_pid_ = 1;
@@ -137,6 +149,7 @@ class Simulation {
   std::map<Member, int> starts_;
   std::set<Member> gone_;  // not started again
   bool ended_ = false;
+  std::uint64_t heard_ = 0;  ///< messages to coordinators
 };
 
 }  // namespace troupe::easyscale::test

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstdlib>
+#include <set>
 
 namespace troupe::easyscale::test {
 namespace {
@@ -38,7 +39,7 @@ void check(const Scenario& scenario, const Finding& found, const Finding& refere
   }
   BOOST_REQUIRE_MESSAGE(found.epochs.size() == scenario.epochs, "an epoch is missing" << replay);
   for (std::uint64_t i = 0; i < scenario.epochs; ++i) {
-    BOOST_TEST(found.epochs[i].loss == reference.epochs[i].loss);
+    BOOST_TEST((found.epochs[i].loss == reference.epochs[i].loss));
     BOOST_TEST(found.epochs[i].test_accuracy == reference.epochs[i].test_accuracy);
   }
   std::uint64_t again = 0;
@@ -145,6 +146,62 @@ BOOST_AUTO_TEST_CASE(any_deaths_of_members_that_may_not_come_up_or_back_leave_th
   if (only) return;
   BOOST_TEST(finished > last / 2);
   BOOST_TEST(finished < last - 100);  // it did happen that nobody was left
+}
+
+// Whatever was reported, perhaps by several coordinators, is the same as with one.
+void check_succession(const Scenario& scenario, const Finding& found, const Finding& reference) {
+  const std::string replay = "; replay with TROUPE_SEED=" + std::to_string(scenario.seed) +
+                             " unit_gpu_easyscale_job --run_test=any_loss_of_coordinators_*";
+  BOOST_REQUIRE_MESSAGE(found.finished && found.trouble.empty(), found.trouble << replay);
+  BOOST_TEST(found.sha256 == reference.sha256, "other parameters" << replay);
+  BOOST_TEST(found.test_accuracy == reference.test_accuracy, "other accuracy" << replay);
+  std::set<std::uint64_t> steps;
+  for (const auto& step : found.steps) {
+    const auto& expected = reference.steps.at(step.step - 1);
+    BOOST_TEST((step.loss == expected.loss && step.correct == expected.correct),
+               "step " << step.step << replay);
+    steps.insert(step.step);
+  }
+  BOOST_TEST(steps.size() == reference.steps.size(), "a step was never reported" << replay);
+  std::set<std::uint64_t> epochs;
+  for (const auto& epoch : found.epochs) {
+    BOOST_TEST(epoch.test_accuracy == reference.epochs.at(epoch.epoch - 1).test_accuracy);
+    epochs.insert(epoch.epoch);
+  }
+  BOOST_TEST(epochs.size() == reference.epochs.size(), "an epoch was never measured" << replay);
+  BOOST_TEST(found.work_redone <= found.kills + found.coordinators - 1,
+             "computed again " << found.work_redone << replay);
+}
+
+BOOST_AUTO_TEST_CASE(any_loss_of_coordinators_and_trainers_changes_nothing) {
+  using Fate = Scenario::Fate;
+  const char* only = std::getenv("TROUPE_SEED");
+  const unsigned first = only ? static_cast<unsigned>(std::atoi(only)) : 1;
+  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 4000;
+  std::uint64_t coordinators = 0;
+  for (unsigned seed = first; seed <= last; ++seed) {
+    Scenario scenario;
+    scenario.seed = seed;
+    scenario.count = 1 + seed % 5;
+    scenario.ranks = 1 + (seed / 5) % 6;
+    std::uint64_t deaths = seed % 3 == 0 ? 0 : seed % 7;
+    std::uint64_t successions = 1 + seed % 4;
+    scenario.kill = [&deaths](std::uint64_t, std::mt19937& random) {
+      if (deaths == 0 || random() % 30 != 0) return false;
+      --deaths;
+      return true;
+    };
+    scenario.coordinator = [&successions](std::uint64_t, std::mt19937& random) {
+      if (successions == 0 || random() % 20 != 0) return Fate::lives;
+      --successions;
+      return random() % 2 == 0 ? Fate::dies : Fate::is_replaced;
+    };
+    const Finding found = Simulation(scenario).run();
+    scenario.coordinator = nullptr;
+    check_succession(scenario, found, undisturbed(scenario));
+    coordinators += found.coordinators - 1;
+  }
+  if (!only) BOOST_TEST(coordinators > 4000U);
 }
 
 BOOST_AUTO_TEST_CASE(each_requested_fault_fires_once_and_changes_nothing) {
