@@ -160,6 +160,8 @@ Result<void> ControlConnection::take_records() {
     if (!*record) return {};
     if (handshake_.done()) {
       if (handshake_.is_ping(**record)) continue;
+      // The other side's answer crossed our last record: it proved us, and does not want us.
+      if ((*record)->kind == RecordKind::refusal) return Failure(handshake_.take(**record).error());
       if (!handshake_.is_goodbye(**record)) {
         return fail(ErrorCode::corrupt, "an unexpected record after the handshake");
       }

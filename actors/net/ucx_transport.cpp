@@ -204,7 +204,7 @@ Result<void> UcxTransport::open_ports() {
 Result<void> UcxTransport::make_worker() {
   UcxWorker::Callbacks callbacks;
   callbacks.admit = [this](std::span<const std::byte> header, std::size_t payload) {
-    return payload <= max_body_bytes + max_blob_bytes + sizeof(Tag) && peers_->admits(header);
+    return peers_->admit(header, payload);
   };
   callbacks.message = [this](Buffer header, Buffer payload) {
     peers_->receive(std::move(header), std::move(payload));
@@ -361,10 +361,10 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
       return fail(ErrorCode::unavailable,
                   "node " + to_string(id) + " was declared dead; start it again to rejoin");
     }
+    if (auto expected = peers_->expect(handshake, fd); !expected) return expected;
     known_.emplace(fd, id);
     strangers_.remove(fd);
     accept_gate::let_in(connection.remote_host());
-    peers_->expect(handshake, fd);
   }
   if (handshake.done()) peers_->introduce(handshake);
   return {};

@@ -24,7 +24,10 @@ class UcxWorker {
  public:
   struct Callbacks {
     /// May this message in, with so many bytes of payload? Asked before anything is allocated.
-    std::function<bool(std::span<const std::byte> header, std::size_t payload)> admit;
+    /// Gives what counts its sender's payloads while they are on their way, or nothing.
+    std::function<std::shared_ptr<std::size_t>(std::span<const std::byte> header,
+                                               std::size_t payload)>
+        admit;
     std::function<void(Buffer header, Buffer payload)> message;
     /// A message that was let in cannot be had: there is no memory for it.
     std::function<void(std::span<const std::byte> header, const Error&)> bad;
@@ -69,7 +72,8 @@ class UcxWorker {
   [[nodiscard]] Result<void> set_receiver();
   [[nodiscard]] int arrived(std::span<const std::byte> header, void* data, std::size_t length,
                             bool rendezvous);
-  [[nodiscard]] int fetch(Buffer header, void* data, std::size_t length);
+  [[nodiscard]] int fetch(Buffer header, void* data, std::size_t length,
+                          std::shared_ptr<std::size_t> on_its_way);
 
   Callbacks callbacks_;
   BufferPool pool_;
@@ -78,6 +82,7 @@ class UcxWorker {
   int event_fd_ = -1;
   std::size_t header_limit_ = 0;
   std::vector<std::unique_ptr<Watch>> watches_;
+  std::size_t fetching_ = 0;  ///< payloads that UCX has not delivered or given up yet
 };
 
 }  // namespace troupe

@@ -43,7 +43,7 @@ struct Guarded {
     const auto others = listening_ports();
     const accept_gate::Snapshot before;
     worker =
-        UcxWorker::make({[](auto, auto) { return false; }, [](auto, auto) {}, [](auto, auto) {}})
+        UcxWorker::make({[](auto, auto) { return nullptr; }, [](auto, auto) {}, [](auto, auto) {}})
             .value();
     BOOST_REQUIRE(before.guard_since() > 0);
     for (const auto found : listening_ports()) {
