@@ -32,6 +32,11 @@ using Clock = ControlConnection::Clock;
 constexpr auto handshake_time = std::chrono::seconds(5);
 constexpr auto tick = std::chrono::milliseconds(250);  // how finely time is kept
 constexpr int accepts_at_once = 64;  // between looks at what those before have to say
+// However much peers send: what a turn of the loop takes of it, and how soon sockets have their
+// turn.
+constexpr int progress_at_once = 1000;
+constexpr int progress_at_end = 100'000;
+constexpr auto look_every = std::chrono::milliseconds(1);
 
 /// What other threads want from the transport's thread.
 class Outbox {
@@ -123,7 +128,11 @@ class UcxTransport final : public Transport {
   void run();
   void work();
   void drain_outbox();
-  void sleep();
+  /// Sees to the sockets; sleeps until there is something to do, or for so long.
+  void look(std::chrono::milliseconds patience);
+  void progress(int most);
+  /// How long UCX lets us sleep.
+  [[nodiscard]] std::chrono::milliseconds may_look_for();
   void accept();
   /// Closes the stranger that is wanted least; false where there is none.
   bool make_room(std::optional<int> stranger);
@@ -156,6 +165,8 @@ class UcxTransport final : public Transport {
   std::uint64_t refused_ = 0;  ///< connections since the last line about that
   Clock::time_point refusals_said_{};
   Clock::time_point next_tick_{};
+  Clock::time_point next_look_{};
+  bool heeds_ucx_ = true;  ///< UCX's event descriptor wakes us
   PeerInfo self_;
   std::string worker_address_;
   std::atomic<std::thread::id> loop_thread_;
@@ -245,15 +256,31 @@ void UcxTransport::run() {
 
 void UcxTransport::work() {
   drain_outbox();
-  while (worker_->progress()) {
-  }
+  progress(progress_at_once);
   handler_->on_pause();
   peers_->flush();
   for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
   for (const auto& id : peers_->take_buried()) outbox_.forget(id);
-  if (!peers_->has_failed() && worker_->arm() && outbox_.may_sleep()) sleep();
+  const auto patience = peers_->has_failed() ? std::chrono::milliseconds(0) : may_look_for();
+  const bool idle = patience.count() > 0 && outbox_.may_sleep();
+  if (idle || next_look_ <= Clock::now()) look(idle ? patience : std::chrono::milliseconds(0));
   outbox_.awake();
   keep_time();
+}
+
+std::chrono::milliseconds UcxTransport::may_look_for() {
+  const bool armed = worker_->arm();
+  const bool heed = !worker_->only_seems_busy();
+  if (std::exchange(heeds_ucx_, heed) != heed) {
+    watch(worker_->event_fd(), heed ? EPOLLIN : 0u, EPOLL_CTL_MOD);
+  }
+  if (armed) return tick;
+  return heed ? std::chrono::milliseconds(0) : look_every;
+}
+
+void UcxTransport::progress(int most) {
+  for (int i = 0; i < most && worker_->progress(); ++i) {
+  }
 }
 
 void UcxTransport::drain_outbox() {
@@ -262,9 +289,10 @@ void UcxTransport::drain_outbox() {
   for (auto& [to, outgoing] : content.frames) peers_->send(to, std::move(outgoing));
 }
 
-void UcxTransport::sleep() {
+void UcxTransport::look(std::chrono::milliseconds patience) {
   epoll_event events[64];
-  const int count = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(tick.count()));
+  const int count = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(patience.count()));
+  next_look_ = Clock::now() + look_every;
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == outbox_.event().fd()) {
@@ -391,8 +419,7 @@ void UcxTransport::end(int fd, const Error& why) {
   }
   if (known) {
     // What the peer sent before it closed is still in UCX: deliver it first.
-    while (worker_->progress()) {
-    }
+    progress(progress_at_end);
     peers_->disconnect(id, fd, why);
   }
 }
@@ -420,8 +447,7 @@ void UcxTransport::shut_down() {
   const auto until = Clock::now() + std::chrono::milliseconds(500);
   do {
     peers_->flush();
-    while (worker_->progress()) {
-    }
+    progress(progress_at_once);
   } while (!peers_->idle() && Clock::now() < until);
   for (auto& [fd, connection] : connections_) connection->say_goodbye();
   peers_->clear();

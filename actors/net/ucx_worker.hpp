@@ -6,6 +6,7 @@
 #include "messages/result.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -35,7 +36,8 @@ class UcxWorker {
 
   /// Settings that UCX reads from the environment, where the user has not set them; call it at the
   /// start of main(), before there are threads. `loopback`: this process only talks to this
-  /// machine.
+  /// machine. UCX_TLS is "tcp" unless the user chose otherwise: all nodes must be able to reach
+  /// each other by it ("posix" on one machine, "posix,tcp" on several).
   static void set_environment(bool loopback);
 
   [[nodiscard]] static Result<std::unique_ptr<UcxWorker>> make(Callbacks callbacks);
@@ -52,6 +54,9 @@ class UcxWorker {
   /// Makes event_fd() readable at the next event; false: something happened already, progress
   /// first.
   [[nodiscard]] bool arm();
+  /// It cannot be armed, and still nothing happens: over shared memory UCX stays like that when a
+  /// peer was killed in the middle of something. What comes is seen by progress() alone.
+  [[nodiscard]] bool only_seems_busy() const { return idle_turns_ > 100; }
 
   /// Opens an endpoint; `failed` is called once, from progress(), when the peer is lost.
   [[nodiscard]] Result<ucp_ep*> open(const std::string& worker_address,
@@ -82,7 +87,8 @@ class UcxWorker {
   int event_fd_ = -1;
   std::size_t header_limit_ = 0;
   std::vector<std::unique_ptr<Watch>> watches_;
-  std::size_t fetching_ = 0;  ///< payloads that UCX has not delivered or given up yet
+  std::uint64_t idle_turns_ = 0;  ///< since something moved, though UCX was busy
+  std::size_t outstanding_ = 0;   ///< messages that UCX has not sent, delivered or given up yet
 };
 
 }  // namespace troupe

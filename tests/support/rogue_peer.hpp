@@ -63,8 +63,12 @@ class RoguePeer {
     hello.header.kind = FrameKind::hello;
     send(0, {hello});
   }
-  /// Lets UCX send and receive.
+  /// Lets UCX send and receive, and gives signs of life.
   void progress() {
+    for (const auto& connection : connections_) {
+      (void)connection->on_readable();
+      (void)connection->keep_alive(ControlConnection::Clock::now());
+    }
     while (worker_->progress()) {
     }
   }
