@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import tempfile
@@ -68,6 +69,38 @@ class Home:
             except ProcessLookupError:
                 pass
         self.folder.cleanup()
+
+
+class NodeProgram:
+    """A `troupe node` whose words go to files."""
+
+    def __init__(self, folder, name, secret, *words):
+        self.folder = pathlib.Path(folder)
+        self.name = name
+        with (self.folder / f"{name}.out").open("wb") as out, \
+             (self.folder / f"{name}.err").open("wb") as err:
+            self.process = subprocess.Popen(
+                [BIN / "troupe", "node", "--name", name, "--listen", "127.0.0.1:0", "--secret-file",
+                 secret, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+
+    def said(self, stream="err"):
+        return (self.folder / f"{self.name}.{stream}").read_text(errors="replace")
+
+    def address(self):
+        assert wait_until(lambda: self.said("out").endswith("\n"), 20), self.said()
+        host, port = self.said("out").split()[-1].split(":")
+        return host, int(port)
+
+    def descriptors(self):
+        return len(list(pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def memory(self):
+        pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * resource.getpagesize()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
 
 
 def wait_until(condition, limit=30.0):
