@@ -134,6 +134,18 @@ def train(home, *words, limit=120, graph=GRAPH):
     return job.returncode, [json.loads(line) for line in out.splitlines()], err
 
 
+def failed(test, home, *words, says, graph=GRAPH):
+    """Runs a job that must fail with an error that says all this, and must leave nothing; gives its
+    events."""
+    code, events, err = train(home, *words, graph=graph, limit=40)
+    test.assertEqual(code, 1, err)
+    for text in says:
+        test.assertIn(text, err)
+    test.assertFalse(any(e["event"] == "done" for e in events))
+    test.assertTrue(wait_until(lambda: not home.processes(), 5), "processes are left")
+    return events
+
+
 def settings(trainers, epochs, *more):
     return ("--set", f"trainers.count={trainers}", "--set", f"trainers.args.epochs={epochs}",
             *more)

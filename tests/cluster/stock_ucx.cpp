@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // stock_ucx listener|worker: a program that uses UCX as it comes, for tests that compare. Prints
-// the port that it listens on, a ucp_listener's or that of the worker's data, and lets UCX work
-// until its input ends.
+// UCX's version and the port that it listens on, a ucp_listener's or that of the worker's data, and
+// lets UCX work until its input ends.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   setenv("UCX_NET_DEVICES", "lo", 1);
   auto* worker = make_worker();
   const bool listens = std::strcmp(argv[1], "listener") == 0;
-  std::printf("%u\n", listens ? listen_with(worker) : data_port());
+  std::printf("%s %u\n", ucp_get_version_string(), listens ? listen_with(worker) : data_port());
   std::fflush(stdout);
   pollfd input{0, POLLIN, 0};
   while (poll(&input, 1, 1) == 0) {

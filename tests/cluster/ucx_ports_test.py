@@ -72,16 +72,18 @@ class StockUcx(unittest.TestCase):
         with subprocess.Popen([os.environ["TROUPE_STOCK_UCX"], mode], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as program:
             self.addCleanup(program.kill)
-            port = int(program.stdout.readline())
+            version, port = program.stdout.readline().decode().split()
             for _ in range(ATTEMPTS):
                 if program.poll() is not None:
                     break
                 try:
-                    send(port, packet)
+                    send(int(port), packet)
                 except OSError:
                     break  # nobody listens any more
             program.stdin.close()
             said = program.stdout.read().decode(errors="replace")
+            if program.wait(10) == 0 and not version.startswith("1.13"):
+                self.skipTest(f"UCX {version} survives it")
             self.assertEqual(program.wait(10), -signal.SIGABRT, said)
             self.assertIn("Assertion", said)
 

@@ -6,7 +6,7 @@
 #include "actors/core/node_actor.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/remote/remote_actors.hpp"
-#include "actors/net/faulty_transport.hpp"
+#include "actors/net/faulty_network.hpp"
 #include "messages/common.capnp.h"
 #include "tests/support/wait.hpp"
 
