@@ -141,7 +141,8 @@ ControlConnection::ControlConnection(Fd fd, Handshake handshake, std::optional<A
 
 Result<void> ControlConnection::on_readable() {
   char chunk[8192];
-  while (true) {
+  // Whoever never stops talking waits until others have had their turn.
+  for (int i = 0; i < chunks_at_once; ++i) {
     const auto got = ::recv(fd_.get(), chunk, sizeof chunk, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return {};
@@ -151,6 +152,7 @@ Result<void> ControlConnection::on_readable() {
     heard_ = Clock::now();
     if (auto taken = take_records(); !taken) return taken;
   }
+  return {};
 }
 
 Result<void> ControlConnection::take_records() {

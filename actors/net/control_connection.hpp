@@ -57,6 +57,8 @@ class ControlConnection {
   /// Sends a sign of life where it is time; an error where the other side gave none for too long.
   [[nodiscard]] Result<void> keep_alive(Clock::time_point now);
 
+  /// The most that one call of on_readable() takes, in pieces of 8 KiB.
+  static constexpr int chunks_at_once = 8;
   static constexpr auto ping_every = std::chrono::milliseconds(500);
   static constexpr auto silence_limit = std::chrono::seconds(5);
 
