@@ -349,6 +349,15 @@ void UcxTransport::begin_call(const Outbox::Call& call) {
     return handler_->on_connect_failed(
         call.to, {ErrorCode::unavailable, "node " + to_string(*call.expected) + " is gone"});
   }
+  // One call answers all who ask for the same while it goes on.
+  for (const auto& [number, connection] : connections_) {
+    const auto owner = known_.find(number);
+    const bool up = owner != known_.end() && peers_->is_up(owner->second);
+    if (!up && connection->called() == call.to &&
+        connection->handshake().expected() == call.expected) {
+      return;
+    }
+  }
   auto fd = begin_connect(call.to);
   if (!fd) return handler_->on_connect_failed(call.to, fd.error());
   auto handshake = make_handshake(Handshake::Role::caller, fd->get(), call.expected);

@@ -14,7 +14,6 @@
 namespace troupe::digits {
 namespace {
 
-
 class ScratchFolder : public test::Scratch {
  public:
   [[nodiscard]] std::string file(const std::string& name) const { return (*this / name).string(); }
