@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t max_in_flight = std::size_t{64} << 20;  // bytes per peer inside UCX
 
 /// Tells the asker's remaining time; false: it has none left.
-bool set_remaining(PeerTable::Outgoing& outgoing, Clock::time_point now) {
+bool set_remaining(Outgoing& outgoing, Clock::time_point now) {
   if (!outgoing.due) return true;
   if (*outgoing.due <= now) return false;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*outgoing.due - now).count();
@@ -94,10 +94,14 @@ void PeerTable::disconnect(const NodeId& id, int connection, const Error& why) {
   if (it->second.connections.empty()) bury(id, why);
 }
 
-void PeerTable::send(const NodeId& to, Outgoing outgoing) {
+bool PeerTable::send(const NodeId& to, std::span<Outgoing> frames) {
   const auto it = peers_.find(to);
-  if (it == peers_.end() || !it->second.up) return;
-  auto& peer = it->second;
+  if (it == peers_.end() || !it->second.up) return false;
+  for (auto& outgoing : frames) send(it->second, std::move(outgoing));
+  return true;
+}
+
+void PeerTable::send(Peer& peer, Outgoing outgoing) {
   const auto target = outgoing.frame.header.target;
   const auto size = outgoing.frame.size();
   if (needs_credit(outgoing.frame.header) && !peer.credits.charge(target, size)) {
@@ -172,16 +176,22 @@ void PeerTable::receive(Buffer header, Buffer payload) {
     }
     return;
   }
-  auto pushed = peers_.at(id).reorder.push(envelope->sequence, std::move(*frames),
-                                           [&](std::vector<Frame> ready) {
-                                             for (auto& frame : ready)
-                                               deliver(id, std::move(frame));
-                                           });
+  auto& peer = peers_.at(id);
+  auto pushed =
+      peer.reorder.push(envelope->sequence, std::move(*frames),
+                        [&](std::vector<Frame> ready) { deliver(peer, std::move(ready)); });
   if (!pushed) note_dropped(to_string(id) + ": " + pushed.error().what);
 }
 
-void PeerTable::deliver(const NodeId& id, Frame frame) {
-  auto& peer = peers_.at(id);
+void PeerTable::deliver(Peer& peer, std::vector<Frame> frames) {
+  if (!returns_->watch(peer.info.id, frames)) {
+    failed_.emplace_back(peer.info.id, Error{ErrorCode::corrupt, "it sends more than its credit"});
+  }
+  for (auto& frame : frames) deliver(peer, std::move(frame));
+}
+
+void PeerTable::deliver(Peer& peer, Frame frame) {
+  const auto& id = peer.info.id;
   if (frame.header.kind == FrameKind::hello) {
     peer.greeted = true;
     rise_if_ready(peer);
@@ -190,9 +200,6 @@ void PeerTable::deliver(const NodeId& id, Frame frame) {
   } else if (frame.header.kind == FrameKind::credit) {
     take_credit(peer, frame.header);
   } else {
-    if (needs_credit(frame.header) && !returns_->watch(id, frame)) {
-      failed_.emplace_back(id, Error{ErrorCode::corrupt, "it sends more than its credit"});
-    }
     handler_.on_frame(id, std::move(frame));
   }
 }
@@ -209,7 +216,7 @@ void PeerTable::give_credit() {
     outgoing.frame.header.target = key.second;
     outgoing.frame.header.message_id = amount.messages;
     outgoing.frame.header.type = amount.bytes;
-    send(key.first, std::move(outgoing));
+    (void)send(key.first, std::span(&outgoing, 1));
   }
 }
 

@@ -3,9 +3,10 @@
 
 #include "actors/net/handshake.hpp"
 #include "actors/net/ucx_worker.hpp"
-#include "actors/net/wire/backlog.hpp"
+#include "actors/net/wire/credit_returns.hpp"
 #include "actors/net/wire/credits.hpp"
 #include "actors/net/wire/frame_codec.hpp"
+#include "actors/net/wire/outbox.hpp"
 #include "actors/net/wire/reorder.hpp"
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -24,17 +26,10 @@ namespace troupe {
 
 /// The nodes that this one talks to: which sessions they were given, their endpoints, the order of
 /// their frames, what waits for them. A peer is up when the handshake is done and its hello has
-/// come over UCX; it is dead when its endpoint fails or its last control connection ends, and then
-/// that incarnation never comes back. Used from the transport's thread only.
+/// come over UCX; it is lost when its endpoint fails or its last control connection ends, and if it
+/// was up, that incarnation never comes back. Used from the transport's thread only.
 class PeerTable {
  public:
-  /// A frame on its way out. `due`: nobody waits for it any more after that.
-  struct Outgoing {
-    Frame frame;
-    Charge charge;
-    std::optional<std::chrono::steady_clock::time_point> due;
-  };
-
   PeerTable(UcxWorker& worker, TransportHandler& handler, std::shared_ptr<CreditReturns> returns,
             CreditWindow window, bool encrypt)
       : worker_(worker),
@@ -44,6 +39,7 @@ class PeerTable {
         encrypt_(encrypt) {}
   ~PeerTable() { clear(); }
 
+  /// Was it up, and is lost?
   [[nodiscard]] bool is_dead(const NodeId& id) const { return dead_.contains(id); }
   /// Is it up, or was it before it died?
   [[nodiscard]] bool was_up(const NodeId& id) const;
@@ -57,8 +53,8 @@ class PeerTable {
   /// A control connection ended; the peer goes with its last one.
   void disconnect(const NodeId& id, int connection, const Error& why);
 
-  /// Queues a frame; flush() sends what may go.
-  void send(const NodeId& to, Outgoing outgoing);
+  /// Takes frames and queues them; flush() sends what may go. False: no such peer is up.
+  bool send(const NodeId& to, std::span<Outgoing> frames);
   void flush();
   /// Nothing is queued for any peer that may go, and UCX holds nothing any more.
   [[nodiscard]] bool idle() const;
@@ -102,7 +98,9 @@ class PeerTable {
   void note_dropped(const std::string& what);
   void flush(Peer& peer);
   void transmit(Peer& peer, FrameWriter& writer);
-  void deliver(const NodeId& id, Frame frame);
+  void send(Peer& peer, Outgoing outgoing);
+  void deliver(Peer& peer, std::vector<Frame> frames);
+  void deliver(Peer& peer, Frame frame);
   void take_credit(Peer& peer, const FrameHeader& header);
   void give_credit();
   void rise_if_ready(Peer& peer);
@@ -119,7 +117,7 @@ class PeerTable {
   std::vector<int> orphans_;
   std::vector<NodeId> buried_;
   std::unordered_map<NodeId, bool> dead_;  ///< and whether they had been up
-  std::uint64_t dropped_ = 0;              ///< messages that nobody vouches for
+  std::uint64_t dropped_ = 0;  ///< messages that nobody vouches for
 };
 
 }  // namespace troupe

@@ -11,6 +11,7 @@
 #include "actors/net/peer_table.hpp"
 #include "actors/net/strangers.hpp"
 #include "actors/net/ucx_worker.hpp"
+#include "actors/net/wire/outbox.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -20,9 +21,8 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
-#include <mutex>
+#include <span>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -32,78 +32,6 @@ using Clock = ControlConnection::Clock;
 constexpr auto handshake_time = std::chrono::seconds(5);
 constexpr auto tick = std::chrono::milliseconds(250);  // how finely time is kept
 constexpr int accepts_at_once = 64;  // between looks at what those before have to say
-
-/// What other threads want from the transport's thread.
-class Outbox {
- public:
-  struct Call {
-    Address to;
-    std::optional<NodeId> expected;
-  };
-  struct Content {
-    std::vector<std::pair<NodeId, PeerTable::Outgoing>> frames;
-    std::vector<Call> calls;
-  };
-
-  /// Counts the frame as waiting for `to`; nothing where too much waits already.
-  [[nodiscard]] std::optional<Charge> charge(const NodeId& to, const Frame& frame) {
-    const std::lock_guard lock(mutex_);
-    auto& backlog = backlogs_[to];
-    if (backlog == nullptr) backlog = std::make_shared<Backlog>();
-    if (needs_credit(frame.header) && backlog->full()) return std::nullopt;
-    return Charge(backlog, frame.size());
-  }
-  void put(const NodeId& to, PeerTable::Outgoing outgoing) {
-    const std::lock_guard lock(mutex_);
-    content_.frames.emplace_back(to, std::move(outgoing));
-    wake_if_asleep();
-  }
-  void call(Call call) {
-    const std::lock_guard lock(mutex_);
-    content_.calls.push_back(std::move(call));
-    wake_if_asleep();
-  }
-  void wake() {
-    const std::lock_guard lock(mutex_);
-    wake_if_asleep();
-  }
-  /// Takes all; the owner is awake and will ask again before it sleeps.
-  [[nodiscard]] Content take() {
-    if (!filled_.exchange(false)) return {};
-    const std::lock_guard lock(mutex_);
-    return std::exchange(content_, {});
-  }
-  /// The owner wants to sleep; false: there is something to do.
-  [[nodiscard]] bool may_sleep() {
-    const std::lock_guard lock(mutex_);
-    asleep_ = content_.frames.empty() && content_.calls.empty() && !wanted_;
-    return asleep_;
-  }
-  void awake() {
-    const std::lock_guard lock(mutex_);
-    asleep_ = wanted_ = false;
-  }
-  void forget(const NodeId& peer) {
-    const std::lock_guard lock(mutex_);
-    backlogs_.erase(peer);
-  }
-  [[nodiscard]] const WakeUp& event() const { return wake_; }
-
- private:
-  void wake_if_asleep() {
-    wanted_ = true;
-    filled_ = true;
-    if (std::exchange(asleep_, false)) wake_.signal();
-  }
-
-  std::mutex mutex_;
-  Content content_;
-  std::atomic<bool> filled_{false};  ///< there may be content: saves a lock where there is none
-  std::unordered_map<NodeId, std::shared_ptr<Backlog>> backlogs_;
-  bool asleep_ = false;
-  bool wanted_ = false;  ///< somebody asked for attention since the owner woke up
-  WakeUp wake_;
-};
 
 class UcxTransport final : public Transport {
  public:
@@ -122,7 +50,8 @@ class UcxTransport final : public Transport {
   Result<void> make_worker();
   void run();
   void work();
-  void drain_outbox();
+  void drain_frames();
+  void hand_over(const NodeId& to, std::span<Outgoing> frames);
   void sleep();
   void accept();
   /// Closes the stranger that is wanted least; false where there is none.
@@ -144,6 +73,8 @@ class UcxTransport final : public Transport {
   UcxTransportOptions options_;
   TransportHandler* handler_ = nullptr;
   Outbox outbox_;
+  std::vector<Outgoing> drained_;  ///< empty but for its memory
+  std::vector<NodeId> lost_;       ///< to whom somebody sent when they were not there
   std::atomic<bool> stopping_{false};
   Listener listener_;
   Fd epoll_;
@@ -175,19 +106,11 @@ Result<PeerInfo> UcxTransport::start(TransportHandler& handler) {
 }
 
 bool UcxTransport::send(const NodeId& to, Frame frame) {
-  auto charge = outbox_.charge(to, frame);
-  if (!charge) return false;
-  PeerTable::Outgoing outgoing{std::move(frame), std::move(*charge), {}};
-  if (outgoing.frame.header.remaining_ms > 0) {
-    outgoing.due = Clock::now() + std::chrono::milliseconds(outgoing.frame.header.remaining_ms);
-  }
-  if (std::this_thread::get_id() == loop_thread_) {
-    drain_outbox();  // an actor that ran elsewhere a moment ago keeps its order
-    peers_->send(to, std::move(outgoing));
-  } else {
-    outbox_.put(to, std::move(outgoing));
-  }
-  return true;
+  if (std::this_thread::get_id() != loop_thread_) return outbox_.put(to, std::move(frame));
+  drain_frames();  // an actor that ran elsewhere a moment ago keeps its order
+  auto outgoing = outbox_.pass(to, std::move(frame));
+  if (outgoing) hand_over(to, std::span(&*outgoing, 1));
+  return outgoing.has_value();
 }
 
 Result<void> UcxTransport::open_ports() {
@@ -244,22 +167,34 @@ void UcxTransport::run() {
 }
 
 void UcxTransport::work() {
-  drain_outbox();
+  for (const auto& call : outbox_.take_calls()) begin_call(call);
+  drain_frames();
   while (worker_->progress()) {
   }
   handler_->on_pause();
   peers_->flush();
   for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
   for (const auto& id : peers_->take_buried()) outbox_.forget(id);
+  for (const auto& id : std::exchange(lost_, {})) outbox_.forget(id);
   if (!peers_->has_failed() && worker_->arm() && outbox_.may_sleep()) sleep();
   outbox_.awake();
   keep_time();
 }
 
-void UcxTransport::drain_outbox() {
-  auto content = outbox_.take();
-  for (const auto& call : content.calls) begin_call(call);
-  for (auto& [to, outgoing] : content.frames) peers_->send(to, std::move(outgoing));
+void UcxTransport::drain_frames() {
+  outbox_.take(drained_);
+  for (std::size_t begin = 0; begin < drained_.size();) {
+    const auto* backlog = drained_[begin].charge.backlog();
+    auto end = begin + 1;
+    while (end < drained_.size() && drained_[end].charge.backlog() == backlog) ++end;
+    hand_over(backlog->peer(), std::span(drained_).subspan(begin, end - begin));
+    begin = end;
+  }
+  drained_.clear();
+}
+
+void UcxTransport::hand_over(const NodeId& to, std::span<Outgoing> frames) {
+  if (!peers_->send(to, frames)) lost_.push_back(to);
 }
 
 void UcxTransport::sleep() {
@@ -416,7 +351,7 @@ void UcxTransport::keep_time() {
 
 void UcxTransport::shut_down() {
   listener_.fd.reset();
-  drain_outbox();
+  drain_frames();
   const auto until = Clock::now() + std::chrono::milliseconds(500);
   do {
     peers_->flush();
