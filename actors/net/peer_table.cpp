@@ -35,10 +35,7 @@ void PeerTable::clear() {
   peers_.clear();
 }
 
-bool PeerTable::was_up(const NodeId& id) const {
-  const auto dead = dead_.find(id);
-  return dead == dead_.end() ? is_up(id) : dead->second;
-}
+bool PeerTable::was_up(const NodeId& id) const { return dead_.contains(id) || is_up(id); }
 
 void PeerTable::fail(std::span<const std::byte> header, const Error& why) {
   const auto envelope = parse_envelope(header);
@@ -241,7 +238,7 @@ void PeerTable::bury(const NodeId& id, const Error& why) {
   const bool was_up = it->second.up;
   peers_.erase(it);
   returns_->forget(id);
-  dead_.emplace(id, was_up);
+  if (was_up) dead_.add(id, Clock::now());
   buried_.push_back(id);
   log_debug("node {} is down: {}", to_string(id), why.what);
   if (was_up) handler_.on_peer_down(id, why);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/gone_nodes.hpp"
 #include "actors/net/handshake.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "actors/net/wire/credit_returns.hpp"
@@ -116,7 +117,7 @@ class PeerTable {
   std::vector<std::pair<NodeId, Error>> failed_;
   std::vector<int> orphans_;
   std::vector<NodeId> buried_;
-  std::unordered_map<NodeId, bool> dead_;  ///< and whether they had been up
+  GoneNodes dead_;
   std::uint64_t dropped_ = 0;  ///< messages that nobody vouches for
 };
 
