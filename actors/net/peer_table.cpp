@@ -104,7 +104,7 @@ void PeerTable::send(Peer& peer, Outgoing outgoing) {
   if (needs_credit(outgoing.frame.header) && !peer.credits.charge(target, size)) {
     peer.credits.park(target, size, std::move(outgoing));
   } else {
-    peer.queue.push_back(std::move(outgoing));
+    peer.queue.push(std::move(outgoing));
   }
 }
 
@@ -119,8 +119,7 @@ void PeerTable::flush(Peer& peer) {
   FrameWriter writer(worker_.header_limit());
   const auto now = Clock::now();
   while (!peer.queue.empty() && *peer.in_flight < max_in_flight) {
-    auto outgoing = std::move(peer.queue.front());
-    peer.queue.pop_front();
+    auto outgoing = peer.queue.pop();
     if (!set_remaining(outgoing, now)) {
       // Nobody waits for it: its credit comes back at once.
       FrameHeader expired = outgoing.frame.header;
@@ -202,8 +201,8 @@ void PeerTable::deliver(Peer& peer, Frame frame) {
 }
 
 void PeerTable::take_credit(Peer& peer, const FrameHeader& header) {
-  auto ready = peer.credits.give_back(header.target, {header.message_id, header.type});
-  for (auto& outgoing : ready) peer.queue.push_back(std::move(outgoing));
+  peer.credits.give_back(header.target, {header.message_id, header.type},
+                         [&](Outgoing outgoing) { peer.queue.push(std::move(outgoing)); });
 }
 
 void PeerTable::give_credit() {

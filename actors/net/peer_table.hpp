@@ -6,13 +6,13 @@
 #include "actors/net/ucx_worker.hpp"
 #include "actors/net/wire/credit_returns.hpp"
 #include "actors/net/wire/credits.hpp"
+#include "actors/net/wire/fifo.hpp"
 #include "actors/net/wire/frame_codec.hpp"
 #include "actors/net/wire/outbox.hpp"
 #include "actors/net/wire/reorder.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -90,7 +90,7 @@ class PeerTable {
     std::uint64_t next_sequence = 0;
     Reorder<std::vector<Frame>> reorder;
     SendCredits<Outgoing> credits;
-    std::deque<Outgoing> queue;
+    Fifo<Outgoing> queue;
     std::shared_ptr<std::size_t> in_flight = std::make_shared<std::size_t>(0);
     bool greeted = false;
     bool up = false;

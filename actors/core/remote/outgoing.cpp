@@ -29,11 +29,14 @@ void bounce(const caf::mailbox_element& element, const caf::error& why) {
 }  // namespace
 
 RemoteActors::Sent RemoteActors::send(RemoteNode& node, Frame frame) {
+  const auto pass_on = [&] {
+    auto* transport = transport_.load();
+    if (transport == nullptr) return Sent::lost;
+    return transport->send(node.id, std::move(frame)) ? Sent::taken : Sent::full;
+  };
+  if (node.state == RemoteNode::State::up) return pass_on();
   const std::lock_guard lock(mutex_);
-  if (transport_ == nullptr) return Sent::lost;
-  if (node.state == RemoteNode::State::up) {
-    return transport_->send(node.id, std::move(frame)) ? Sent::taken : Sent::full;
-  }
+  if (node.state == RemoteNode::State::up) return pass_on();  // since a moment ago
   if (node.state != RemoteNode::State::calling) return Sent::lost;
   if (node.waiting.size() >= Backlog::max_frames || node.waiting_bytes >= Backlog::max_bytes) {
     return Sent::full;

@@ -84,7 +84,7 @@ Result<void> RemoteActors::call(RemoteNode& node, const Address& to) {
   ++calls_;
   node.state = State::calling;
   node.called = to;
-  transport_->connect(to, node.id);
+  transport_.load()->connect(to, node.id);
   return {};
 }
 
@@ -185,11 +185,12 @@ void RemoteActors::on_peer_up(const PeerInfo& peer) {
     const std::lock_guard lock(mutex_);
     auto& up = *node(peer.id);
     if (up.state == State::calling) --calls_;
-    up.state = State::up;
     up.info = peer;
+    auto* transport = transport_.load();
     for (auto& frame : std::exchange(up.waiting, {})) {
-      if (transport_ != nullptr) (void)transport_->send(peer.id, std::move(frame));
+      if (transport != nullptr) (void)transport->send(peer.id, std::move(frame));
     }
+    up.state = State::up;  // from now on others send past this mutex
   }
   tell_watchers(PeerUp{peer});
 }

@@ -55,7 +55,7 @@ class RemoteActors final : public TransportHandler {
   RemoteActors(caf::actor_system& system, const MessageTypes& types)
       : system_(system), types_(types), inline_unit_(system) {}
 
-  /// The transport has started; `self` is what it said.
+  /// The transport has started; `self` is what it said. It must outlive all actors.
   void attach(Transport& transport, const PeerInfo& self);
   /// Ends every proxy; nothing is sent any more.
   void detach();
@@ -138,8 +138,8 @@ class RemoteActors final : public TransportHandler {
   NodePtr last_sender_;  ///< of the transport's thread, as is the next one
   std::chrono::steady_clock::time_point next_overdue_check_{};
 
+  std::atomic<Transport*> transport_{nullptr};  ///< changed under the mutex
   std::mutex mutex_;
-  Transport* transport_ = nullptr;
   PeerInfo self_;
   std::unordered_map<NodeId, NodePtr> nodes_;  ///< that are called or up
   GoneNodes gone_;

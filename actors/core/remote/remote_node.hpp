@@ -9,6 +9,7 @@
 
 #include <caf/node_id.hpp>
 
+#include <atomic>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -27,8 +28,8 @@ struct RemoteNode {
   ProxyTable proxies;
   Ties ties;
 
-  // The rest is guarded by RemoteActors' mutex.
-  State state = State::unknown;
+  std::atomic<State> state{State::unknown};  ///< changed under RemoteActors' mutex
+  // The rest is guarded by that.
   PeerInfo info;               ///< where it is up
   Address called;              ///< where it is being called
   std::vector<Frame> waiting;  ///< for that call

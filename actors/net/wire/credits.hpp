@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/wire/fifo.hpp"
 #include "messages/frame.hpp"
 #include "messages/ids.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 
@@ -45,32 +45,29 @@ class SendCredits {
     return true;
   }
   void park(ActorNumber target, std::size_t size, Item item) {
-    stream_of(target).waiting.emplace_back(size, std::move(item));
+    stream_of(target).waiting.push({size, std::move(item)});
   }
-  /// The target has done with so much; gives what may go now, charged, in order.
-  [[nodiscard]] std::vector<Item> give_back(ActorNumber target, Amount done) {
+  /// The target has done with so much; calls `ready(Item)` for what may go now, charged, in order.
+  template <class Ready>
+  void give_back(ActorNumber target, Amount done, Ready&& ready) {
     const auto it = streams_.find(target);
-    if (it == streams_.end()) return {};
+    if (it == streams_.end()) return;
     auto& stream = it->second;
     stream.out.messages -= std::min(stream.out.messages, done.messages);
     stream.out.bytes -= std::min(stream.out.bytes, done.bytes);
-    std::vector<Item> ready;
     while (!stream.waiting.empty() && open(stream)) {
       add(stream, stream.waiting.front().first);
-      ready.push_back(std::move(stream.waiting.front().second));
-      stream.waiting.pop_front();
+      ready(stream.waiting.pop().second);
     }
-    if (stream.out.messages == 0) {
-      if (last_ == &*it) last_ = nullptr;
-      streams_.erase(it);
-    }
-    return ready;
+    if (stream.out.messages > 0) return;
+    if (last_ == &*it) last_ = nullptr;
+    streams_.erase(it);
   }
 
  private:
   struct Stream {
     Amount out;
-    std::deque<std::pair<std::size_t, Item>> waiting;
+    Fifo<std::pair<std::size_t, Item>> waiting;
   };
 
   using Streams = std::unordered_map<ActorNumber, Stream>;
