@@ -50,6 +50,8 @@ class UcxTransport final : public Transport {
   Result<void> make_worker();
   void run();
   void work();
+  /// Runs what the last frames woke, and sends what is queued.
+  void answer();
   void drain_frames();
   void hand_over(const NodeId& to, std::span<Outgoing> frames);
   void sleep();
@@ -169,16 +171,19 @@ void UcxTransport::run() {
 void UcxTransport::work() {
   for (const auto& call : outbox_.take_calls()) begin_call(call);
   drain_frames();
-  while (worker_->progress()) {
-  }
-  handler_->on_pause();
-  peers_->flush();
+  while (worker_->progress()) answer();  // before UCX looks for more, which is a system call
+  answer();
   for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
   for (const auto& id : peers_->take_buried()) outbox_.forget(id);
   for (const auto& id : std::exchange(lost_, {})) outbox_.forget(id);
   if (!peers_->has_failed() && worker_->arm() && outbox_.may_sleep()) sleep();
   outbox_.awake();
   keep_time();
+}
+
+void UcxTransport::answer() {
+  handler_->on_pause();
+  peers_->flush();
 }
 
 void UcxTransport::drain_frames() {
