@@ -187,6 +187,7 @@ void UcxTransport::answer() {
 }
 
 void UcxTransport::drain_frames() {
+  drained_.clear();  // it is empty, unless memory ran out here the last time
   outbox_.take(drained_);
   for (std::size_t begin = 0; begin < drained_.size();) {
     const auto* backlog = drained_[begin].charge.backlog();

@@ -229,7 +229,8 @@ void RemoteActors::lose(const NodePtr& node, const Error& why) {
     if (node->state == State::calling) --calls_;
     node->state = State::gone;
     node->waiting.clear();
-    nodes_.erase(node->id);
+    const auto known = nodes_.find(node->id);
+    if (known != nodes_.end() && known->second == node) nodes_.erase(known);
   }
   node->ties.forget_monitors();
   const auto unanswered = pending_.take_asked(node->id);
