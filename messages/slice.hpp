@@ -30,6 +30,8 @@ class Slice {
   [[nodiscard]] const std::byte* data() const { return bytes_.data(); }
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
+  /// What keeps the bytes alive.
+  [[nodiscard]] const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
   std::shared_ptr<const void> owner_;

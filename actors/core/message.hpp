@@ -9,6 +9,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <span>
 #include <utility>
 
 namespace troupe {
@@ -19,6 +23,38 @@ inline capnp::ReaderOptions message_limits(std::size_t size) {
   limits.traversalLimitInWords = std::max<std::uint64_t>(size, 1024);
   limits.nestingLimit = 16;
   return limits;
+}
+
+/// The message as it travels: its segments behind a table of their sizes.
+inline Slice flatten(capnp::MessageBuilder& builder) {
+  const auto segments = builder.getSegmentsForOutput();
+  if (segments.size() != 1) {
+    auto flat = std::make_shared<kj::Array<capnp::word>>(capnp::messageToFlatArray(segments));
+    const auto bytes = std::as_bytes(std::span(flat->begin(), flat->size()));
+    return Slice(std::move(flat), bytes);
+  }
+  const auto words = segments[0].size();
+  auto flat = std::make_shared_for_overwrite<std::uint64_t[]>(1 + words);
+  flat[0] = std::uint64_t{words} << 32;  // one segment, of so many words
+  std::memcpy(&flat[1], segments[0].begin(), words * sizeof(capnp::word));
+  const auto bytes = std::as_bytes(std::span(flat.get(), 1 + words));
+  return Slice(std::move(flat), bytes);
+}
+
+/// Is this a message of one segment whose root is a struct inside it? Then a MessageView of it can
+/// be made. A quick look: a message for which it says no may be good all the same.
+inline bool has_plain_root(std::span<const std::byte> body) {
+  if (body.size() < 2 * sizeof(capnp::word) || body.size() % sizeof(capnp::word) != 0) return false;
+  std::uint64_t table = 0;
+  std::uint64_t root = 0;
+  std::memcpy(&table, body.data(), sizeof table);
+  std::memcpy(&root, body.data() + sizeof table, sizeof root);
+  const auto words = static_cast<std::int64_t>(body.size() / sizeof(capnp::word)) - 1;
+  const bool one_segment = table == static_cast<std::uint64_t>(words) << 32;
+  if (!one_segment || (root & 3) != 0) return false;  // 0: a struct pointer
+  const auto begin = 1 + (static_cast<std::int32_t>(root) >> 2);
+  const auto size = static_cast<std::int64_t>((root >> 32 & 0xffff) + (root >> 48));
+  return begin >= 0 && begin + size <= words;
 }
 
 /// Reads one message. Made afresh for each reading, because a Cap'n Proto reader's traversal budget
@@ -57,11 +93,11 @@ class Msg {
   /// Makes a message: `fill` gets the builder of an empty S.
   template <class Fill>
   static Msg build(Fill&& fill, Slice blob = {}) {
-    capnp::MallocMessageBuilder builder(64);
+    capnp::word scratch[64];  // most messages need no more
+    std::memset(scratch, 0, sizeof scratch);
+    capnp::MallocMessageBuilder builder(kj::arrayPtr(scratch, std::size(scratch)));
     fill(builder.initRoot<S>());
-    auto flat = std::make_shared<kj::Array<capnp::word>>(capnp::messageToFlatArray(builder));
-    const auto bytes = std::as_bytes(std::span(flat->begin(), flat->size()));
-    return Msg(Slice(std::move(flat), bytes), std::move(blob));
+    return Msg(flatten(builder), std::move(blob));
   }
 
   /// Throws kj::Exception where the bytes are not a valid message.

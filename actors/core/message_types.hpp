@@ -3,12 +3,13 @@
 
 #include "actors/core/message.hpp"
 
-#include <caf/make_message.hpp>
-#include <caf/message.hpp>
+#include <caf/actor_control_block.hpp>
+#include <caf/mailbox_element.hpp>
 #include <capnp/schema.h>
 
 #include <cstdint>
 #include <typeindex>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 
@@ -20,28 +21,33 @@ class MessageTypes {
  public:
   struct Type {
     std::uint64_t id;
-    /// Throws kj::Exception where the body cannot be an S.
-    caf::message (*make)(Slice body, Slice blob);
+    /// What an actor's mailbox takes. Throws kj::Exception where the body cannot be an S.
+    caf::mailbox_element_ptr (*make)(caf::strong_actor_ptr sender, caf::message_id id, Slice body,
+                                     Slice blob);
     std::pair<Slice, Slice> (*take)(const void* message);
   };
 
   template <class S>
   void add() {
     const Type type{capnp::typeId<S>(),
-                    [](Slice body, Slice blob) {
-                      (void)MessageView<S>(body.bytes());
-                      return caf::make_message(Msg<S>(std::move(body), std::move(blob)));
+                    [](caf::strong_actor_ptr sender, caf::message_id id, Slice body, Slice blob) {
+                      if (!has_plain_root(body.bytes())) (void)MessageView<S>(body.bytes());
+                      return caf::make_mailbox_element(std::move(sender), id, {},
+                                                       Msg<S>(std::move(body), std::move(blob)));
                     },
                     [](const void* message) {
                       const auto& typed = *static_cast<const Msg<S>*>(message);
                       return std::pair(typed.body(), typed.blob());
                     }};
+    by_info_.insert_or_assign(&typeid(Msg<S>), type);
     by_type_.insert_or_assign(std::type_index(typeid(Msg<S>)), type);
     by_id_.insert_or_assign(type.id, type);
   }
 
-  [[nodiscard]] const Type* find(std::type_index type) const {
-    const auto it = by_type_.find(type);
+  [[nodiscard]] const Type* find(const std::type_info& type) const {
+    if (const auto it = by_info_.find(&type); it != by_info_.end()) return &it->second;
+    // A type may have another description in a shared library.
+    const auto it = by_type_.find(std::type_index(type));
     return it == by_type_.end() ? nullptr : &it->second;
   }
   [[nodiscard]] const Type* find(std::uint64_t id) const {
@@ -50,6 +56,7 @@ class MessageTypes {
   }
 
  private:
+  std::unordered_map<const std::type_info*, Type> by_info_;
   std::unordered_map<std::type_index, Type> by_type_;
   std::unordered_map<std::uint64_t, Type> by_id_;
 };

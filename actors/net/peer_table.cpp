@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t max_payload = max_body_bytes + max_blob_bytes + sizeof(Tag);
 
 /// Tells the asker's remaining time; false: it has none left.
-bool set_remaining(PeerTable::Outgoing& outgoing, Clock::time_point now) {
+bool set_remaining(Outgoing& outgoing, Clock::time_point now) {
   if (!outgoing.due) return true;
   if (*outgoing.due <= now) return false;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*outgoing.due - now).count();
@@ -36,10 +36,7 @@ void PeerTable::clear() {
   peers_.clear();
 }
 
-bool PeerTable::was_up(const NodeId& id) const {
-  const auto dead = dead_.find(id);
-  return dead == dead_.end() ? is_up(id) : dead->second;
-}
+bool PeerTable::was_up(const NodeId& id) const { return dead_.contains(id) || is_up(id); }
 
 void PeerTable::fail(std::span<const std::byte> header, const Error& why) {
   const auto envelope = parse_envelope(header);
@@ -111,10 +108,14 @@ void PeerTable::disconnect(const NodeId& id, int connection, const Error& why) {
   if (peer.connections.empty()) bury(id, why);
 }
 
-void PeerTable::send(const NodeId& to, Outgoing outgoing) {
+bool PeerTable::send(const NodeId& to, std::span<Outgoing> frames) {
   const auto it = peers_.find(to);
-  if (it == peers_.end() || !it->second.up) return;
-  auto& peer = it->second;
+  if (it == peers_.end() || !it->second.up) return false;
+  for (auto& outgoing : frames) send(it->second, std::move(outgoing));
+  return true;
+}
+
+void PeerTable::send(Peer& peer, Outgoing outgoing) {
   const auto target = outgoing.frame.header.target;
   const auto size = outgoing.frame.size();
   if (needs_credit(outgoing.frame.header) && !peer.credits.charge(target, size)) {
@@ -126,7 +127,7 @@ void PeerTable::send(const NodeId& to, Outgoing outgoing) {
 
 void PeerTable::enqueue(Peer& peer, Outgoing outgoing) {
   peer.queued += outgoing.frame.size();
-  peer.queue.push_back(std::move(outgoing));
+  peer.queue.push(std::move(outgoing));
 }
 
 void PeerTable::flush() {
@@ -141,8 +142,7 @@ void PeerTable::flush(Peer& peer) {
   const auto now = Clock::now();
   std::size_t packed = 0;
   while (!peer.queue.empty() && may_go(peer, peer.queue.front().frame.size(), packed)) {
-    auto outgoing = std::move(peer.queue.front());
-    peer.queue.pop_front();
+    auto outgoing = peer.queue.pop();
     const auto size = outgoing.frame.size();
     peer.queued -= size;
     if (!set_remaining(outgoing, now)) {
@@ -245,7 +245,7 @@ void PeerTable::take_in(Peer& peer, std::uint64_t sequence, Arrived message) {
   peer.waiting += size;
   auto pushed = peer.reorder.push(sequence, std::move(message), [&](Arrived ready) {
     peer.waiting -= ready.size;
-    for (auto& frame : ready.frames) deliver(id, std::move(frame));
+    deliver(peer, std::move(ready.frames));
   });
   if (!pushed) {
     peer.waiting -= size;
@@ -256,9 +256,17 @@ void PeerTable::take_in(Peer& peer, std::uint64_t sequence, Arrived message) {
   }
 }
 
-void PeerTable::deliver(const NodeId& id, Frame frame) {
-  auto& peer = peers_.at(id);
+void PeerTable::deliver(Peer& peer, std::vector<Frame> frames) {
   if (peer.lost) return;
+  if (!returns_->watch(peer.info.id, frames)) {
+    return lose(peer.info.id, {ErrorCode::corrupt, "it sends more than its credit"});
+  }
+  for (auto& frame : frames) deliver(peer, std::move(frame));
+}
+
+void PeerTable::deliver(Peer& peer, Frame frame) {
+  if (peer.lost) return;
+  const auto& id = peer.info.id;
   if (frame.header.kind == FrameKind::hello) {
     peer.greeted = true;
     rise_if_ready(peer);
@@ -267,16 +275,13 @@ void PeerTable::deliver(const NodeId& id, Frame frame) {
   } else if (frame.header.kind == FrameKind::credit) {
     take_credit(peer, frame.header);
   } else {
-    if (needs_credit(frame.header) && !returns_->watch(id, frame)) {
-      return lose(id, {ErrorCode::corrupt, "it sends more than its credit"});
-    }
     handler_.on_frame(id, std::move(frame));
   }
 }
 
 void PeerTable::take_credit(Peer& peer, const FrameHeader& header) {
-  auto ready = peer.credits.give_back(header.target, {header.message_id, header.type});
-  for (auto& outgoing : ready) enqueue(peer, std::move(outgoing));
+  peer.credits.give_back(header.target, {header.message_id, header.type},
+                         [&](Outgoing outgoing) { enqueue(peer, std::move(outgoing)); });
 }
 
 void PeerTable::give_credit() {
@@ -286,7 +291,7 @@ void PeerTable::give_credit() {
     outgoing.frame.header.target = key.second;
     outgoing.frame.header.message_id = amount.messages;
     outgoing.frame.header.type = amount.bytes;
-    send(key.first, std::move(outgoing));
+    (void)send(key.first, std::span(&outgoing, 1));
   }
 }
 
@@ -314,7 +319,7 @@ void PeerTable::bury(const NodeId& id, const Error& why) {
   const bool was_up = it->second.up;
   peers_.erase(it);
   returns_->forget(id);
-  dead_.emplace(id, was_up);
+  if (was_up) dead_.add(id, Clock::now());
   buried_.push_back(id);
   log_debug("node {} is down: {}", to_string(id), why.what);
   if (was_up) handler_.on_peer_down(id, why);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/gone_nodes.hpp"
 #include "actors/net/handshake.hpp"
 #include "actors/net/ucx_worker.hpp"
-#include "actors/net/wire/backlog.hpp"
+#include "actors/net/wire/credit_returns.hpp"
 #include "actors/net/wire/credits.hpp"
+#include "actors/net/wire/fifo.hpp"
 #include "actors/net/wire/frame_codec.hpp"
+#include "actors/net/wire/outbox.hpp"
 #include "actors/net/wire/reorder.hpp"
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -23,17 +26,10 @@ namespace troupe {
 
 /// The nodes that this one talks to: which sessions they were given, their endpoints, the order of
 /// their frames, what waits for them. A peer is up when the handshake is done and its hello has
-/// come over UCX; it is dead when its endpoint fails or its last control connection ends, and then
-/// that incarnation never comes back. Used from the transport's thread only.
+/// come over UCX; it is lost when its endpoint fails or its last control connection ends, and if it
+/// was up, that incarnation never comes back. Used from the transport's thread only.
 class PeerTable {
  public:
-  /// A frame on its way out. `due`: nobody waits for it any more after that.
-  struct Outgoing {
-    Frame frame;
-    Charge charge;
-    std::optional<std::chrono::steady_clock::time_point> due;
-  };
-
   /// What one peer may have here at once; a peer that wants more is refused, or lost where it
   /// should know better. The sender keeps to `in_flight` and `ahead` by itself: a message goes out
   /// beside others only up to the first, and the second is the most that goes out between two
@@ -58,6 +54,7 @@ class PeerTable {
         encrypt_(encrypt) {}
   ~PeerTable() { clear(); }
 
+  /// Was it up, and is lost?
   [[nodiscard]] bool is_dead(const NodeId& id) const { return dead_.contains(id); }
   /// Is it up, or was it before it died?
   [[nodiscard]] bool was_up(const NodeId& id) const;
@@ -72,8 +69,8 @@ class PeerTable {
   /// A control connection ended; the peer goes with its last one.
   void disconnect(const NodeId& id, int connection, const Error& why);
 
-  /// Queues a frame; flush() sends what may go.
-  void send(const NodeId& to, Outgoing outgoing);
+  /// Takes frames and queues them; flush() sends what may go. False: no such peer is up.
+  bool send(const NodeId& to, std::span<Outgoing> frames);
   void flush();
   /// Nothing is queued for any peer that may go, and UCX holds nothing any more.
   [[nodiscard]] bool idle() const;
@@ -117,7 +114,7 @@ class PeerTable {
     std::size_t waiting = 0;  ///< bytes that wait for a message before them
     std::shared_ptr<std::size_t> fetched = std::make_shared<std::size_t>(0);
     SendCredits<Outgoing> credits;
-    std::deque<Outgoing> queue;
+    Fifo<Outgoing> queue;
     std::size_t queued = 0;  ///< bytes
     std::shared_ptr<std::size_t> in_flight = std::make_shared<std::size_t>(0);
     std::size_t ahead = 0;  ///< bytes sent since nothing was in flight
@@ -134,7 +131,9 @@ class PeerTable {
   [[nodiscard]] static bool may_go(Peer& peer, std::size_t size, std::size_t packed);
   void transmit(Peer& peer, FrameWriter& writer);
   void take_in(Peer& peer, std::uint64_t sequence, Arrived message);
-  void deliver(const NodeId& id, Frame frame);
+  void send(Peer& peer, Outgoing outgoing);
+  void deliver(Peer& peer, std::vector<Frame> frames);
+  void deliver(Peer& peer, Frame frame);
   /// The peer misbehaves: it is buried as soon as UCX allows it, and nothing of it is let in.
   void lose(const NodeId& id, const Error& why);
   void take_credit(Peer& peer, const FrameHeader& header);
@@ -152,8 +151,8 @@ class PeerTable {
   std::vector<std::pair<NodeId, Error>> failed_;
   std::vector<int> orphans_;
   std::vector<NodeId> buried_;
-  std::unordered_map<NodeId, bool> dead_;  ///< and whether they had been up
-  std::uint64_t dropped_ = 0;              ///< messages that nobody vouches for
+  GoneNodes dead_;
+  std::uint64_t dropped_ = 0;  ///< messages that nobody vouches for
 };
 
 }  // namespace troupe

@@ -11,6 +11,7 @@
 #include "actors/net/peer_table.hpp"
 #include "actors/net/strangers.hpp"
 #include "actors/net/ucx_worker.hpp"
+#include "actors/net/wire/outbox.hpp"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -20,9 +21,8 @@
 #include <cerrno>
 #include <chrono>
 #include <map>
-#include <mutex>
+#include <span>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace troupe {
@@ -37,78 +37,6 @@ constexpr int accepts_at_once = 64;  // between looks at what those before have 
 constexpr int progress_at_once = 1000;
 constexpr int progress_at_end = 100'000;
 constexpr auto look_every = std::chrono::milliseconds(1);
-
-/// What other threads want from the transport's thread.
-class Outbox {
- public:
-  struct Call {
-    Address to;
-    std::optional<NodeId> expected;
-  };
-  struct Content {
-    std::vector<std::pair<NodeId, PeerTable::Outgoing>> frames;
-    std::vector<Call> calls;
-  };
-
-  /// Counts the frame as waiting for `to`; nothing where too much waits already.
-  [[nodiscard]] std::optional<Charge> charge(const NodeId& to, const Frame& frame) {
-    const std::lock_guard lock(mutex_);
-    auto& backlog = backlogs_[to];
-    if (backlog == nullptr) backlog = std::make_shared<Backlog>();
-    if (needs_credit(frame.header) && backlog->full()) return std::nullopt;
-    return Charge(backlog, frame.size());
-  }
-  void put(const NodeId& to, PeerTable::Outgoing outgoing) {
-    const std::lock_guard lock(mutex_);
-    content_.frames.emplace_back(to, std::move(outgoing));
-    wake_if_asleep();
-  }
-  void call(Call call) {
-    const std::lock_guard lock(mutex_);
-    content_.calls.push_back(std::move(call));
-    wake_if_asleep();
-  }
-  void wake() {
-    const std::lock_guard lock(mutex_);
-    wake_if_asleep();
-  }
-  /// Takes all; the owner is awake and will ask again before it sleeps.
-  [[nodiscard]] Content take() {
-    if (!filled_.exchange(false)) return {};
-    const std::lock_guard lock(mutex_);
-    return std::exchange(content_, {});
-  }
-  /// The owner wants to sleep; false: there is something to do.
-  [[nodiscard]] bool may_sleep() {
-    const std::lock_guard lock(mutex_);
-    asleep_ = content_.frames.empty() && content_.calls.empty() && !wanted_;
-    return asleep_;
-  }
-  void awake() {
-    const std::lock_guard lock(mutex_);
-    asleep_ = wanted_ = false;
-  }
-  void forget(const NodeId& peer) {
-    const std::lock_guard lock(mutex_);
-    backlogs_.erase(peer);
-  }
-  [[nodiscard]] const WakeUp& event() const { return wake_; }
-
- private:
-  void wake_if_asleep() {
-    wanted_ = true;
-    filled_ = true;
-    if (std::exchange(asleep_, false)) wake_.signal();
-  }
-
-  std::mutex mutex_;
-  Content content_;
-  std::atomic<bool> filled_{false};  ///< there may be content: saves a lock where there is none
-  std::unordered_map<NodeId, std::shared_ptr<Backlog>> backlogs_;
-  bool asleep_ = false;
-  bool wanted_ = false;  ///< somebody asked for attention since the owner woke up
-  WakeUp wake_;
-};
 
 class UcxTransport final : public Transport {
  public:
@@ -127,12 +55,16 @@ class UcxTransport final : public Transport {
   Result<void> make_worker();
   void run();
   void work();
-  void drain_outbox();
   /// Sees to the sockets; sleeps until there is something to do, or for so long.
   void look(std::chrono::milliseconds patience);
+  /// Takes in some of what has come.
   void progress(int most);
   /// How long UCX lets us sleep.
   [[nodiscard]] std::chrono::milliseconds may_look_for();
+  /// Runs what the last frames woke, and sends what is queued.
+  void answer();
+  void drain_frames();
+  void hand_over(const NodeId& to, std::span<Outgoing> frames);
   void accept();
   /// Closes the stranger that is wanted least; false where there is none.
   bool make_room(std::optional<int> stranger);
@@ -153,6 +85,8 @@ class UcxTransport final : public Transport {
   UcxTransportOptions options_;
   TransportHandler* handler_ = nullptr;
   Outbox outbox_;
+  std::vector<Outgoing> drained_;  ///< empty but for its memory
+  std::vector<NodeId> lost_;       ///< to whom somebody sent when they were not there
   std::atomic<bool> stopping_{false};
   Listener listener_;
   Fd epoll_;
@@ -186,19 +120,11 @@ Result<PeerInfo> UcxTransport::start(TransportHandler& handler) {
 }
 
 bool UcxTransport::send(const NodeId& to, Frame frame) {
-  auto charge = outbox_.charge(to, frame);
-  if (!charge) return false;
-  PeerTable::Outgoing outgoing{std::move(frame), std::move(*charge), {}};
-  if (outgoing.frame.header.remaining_ms > 0) {
-    outgoing.due = Clock::now() + std::chrono::milliseconds(outgoing.frame.header.remaining_ms);
-  }
-  if (std::this_thread::get_id() == loop_thread_) {
-    drain_outbox();  // an actor that ran elsewhere a moment ago keeps its order
-    peers_->send(to, std::move(outgoing));
-  } else {
-    outbox_.put(to, std::move(outgoing));
-  }
-  return true;
+  if (std::this_thread::get_id() != loop_thread_) return outbox_.put(to, std::move(frame));
+  drain_frames();  // an actor that ran elsewhere a moment ago keeps its order
+  auto outgoing = outbox_.pass(to, std::move(frame));
+  if (outgoing) hand_over(to, std::span(&*outgoing, 1));
+  return outgoing.has_value();
 }
 
 Result<void> UcxTransport::open_ports() {
@@ -255,12 +181,14 @@ void UcxTransport::run() {
 }
 
 void UcxTransport::work() {
-  drain_outbox();
-  progress(progress_at_once);
-  handler_->on_pause();
-  peers_->flush();
+  for (const auto& call : outbox_.take_calls()) begin_call(call);
+  drain_frames();
+  // What has come is answered before UCX looks for more, which is a system call.
+  for (int i = 0; i < progress_at_once && worker_->progress(); ++i) answer();
+  answer();
   for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
   for (const auto& id : peers_->take_buried()) outbox_.forget(id);
+  for (const auto& id : std::exchange(lost_, {})) outbox_.forget(id);
   const auto patience = peers_->has_failed() ? std::chrono::milliseconds(0) : may_look_for();
   const bool idle = patience.count() > 0 && outbox_.may_sleep();
   if (idle || next_look_ <= Clock::now()) look(idle ? patience : std::chrono::milliseconds(0));
@@ -283,10 +211,26 @@ void UcxTransport::progress(int most) {
   }
 }
 
-void UcxTransport::drain_outbox() {
-  auto content = outbox_.take();
-  for (const auto& call : content.calls) begin_call(call);
-  for (auto& [to, outgoing] : content.frames) peers_->send(to, std::move(outgoing));
+void UcxTransport::answer() {
+  handler_->on_pause();
+  peers_->flush();
+}
+
+void UcxTransport::drain_frames() {
+  drained_.clear();  // it is empty, unless memory ran out here the last time
+  outbox_.take(drained_);
+  for (std::size_t begin = 0; begin < drained_.size();) {
+    const auto* backlog = drained_[begin].charge.backlog();
+    auto end = begin + 1;
+    while (end < drained_.size() && drained_[end].charge.backlog() == backlog) ++end;
+    hand_over(backlog->peer(), std::span(drained_).subspan(begin, end - begin));
+    begin = end;
+  }
+  drained_.clear();
+}
+
+void UcxTransport::hand_over(const NodeId& to, std::span<Outgoing> frames) {
+  if (!peers_->send(to, frames)) lost_.push_back(to);
 }
 
 void UcxTransport::look(std::chrono::milliseconds patience) {
@@ -452,7 +396,7 @@ void UcxTransport::keep_time() {
 
 void UcxTransport::shut_down() {
   listener_.fd.reset();
-  drain_outbox();
+  drain_frames();
   const auto until = Clock::now() + std::chrono::milliseconds(500);
   do {
     peers_->flush();

@@ -4,18 +4,20 @@
 #include "actors/core/actor_message.hpp"
 #include "actors/core/message_types.hpp"
 #include "actors/core/remote/inline_unit.hpp"
+#include "actors/core/remote/local_actors.hpp"
+#include "actors/core/remote/pending_requests.hpp"
+#include "actors/core/remote/remote_node.hpp"
+#include "actors/net/gone_nodes.hpp"
 #include "actors/net/transport.hpp"
-#include "actors/net/wire/backlog.hpp"
 
 #include <caf/actor.hpp>
 #include <caf/actor_system.hpp>
 
 #include <atomic>
 #include <chrono>
-#include <map>
+#include <memory>
 #include <mutex>
-#include <set>
-#include <tuple>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -41,19 +43,26 @@ struct ConnectFailed {
 
 /// Ties CAF's actors to a transport: proxies for actors of other nodes, delivery to ours, DOWN and
 /// bounced requests when a node dies. One per node, owned by caf::net::middleman; safe from any
-/// thread. The mutex guards the tables and is never held while an actor is called.
+/// thread. The mutex guards what is known of other nodes and is never held while an actor is
+/// called. remote_actors.cpp has the nodes' coming and going, outgoing.cpp what goes from here to
+/// there, incoming.cpp what comes.
 class RemoteActors final : public TransportHandler {
  public:
+  /// Calls that resolve() may have under way at once: addresses come in messages, and whoever
+  /// writes them must not have this node call everybody.
+  static constexpr std::size_t max_calls = 64;
+
   RemoteActors(caf::actor_system& system, const MessageTypes& types)
       : system_(system), types_(types), inline_unit_(system) {}
 
-  /// The transport has started; `self` is what it said.
+  /// The transport has started; `self` is what it said. It must outlive all actors.
   void attach(Transport& transport, const PeerInfo& self);
   /// Ends every proxy; nothing is sent any more.
   void detach();
 
   /// A handle for an actor anywhere. Calls its node where there is no connection yet; messages wait
-  /// for it. If the node cannot be reached or is gone, the handle is down.
+  /// for it. If the node cannot be reached, has died, or if too many are being called already, the
+  /// handle is down; but for a node that has died another handle may fare better later.
   [[nodiscard]] caf::actor resolve(const ActorRef& ref);
   /// The other way: what to tell others so that they can resolve() it. Keeps an actor of this node
   /// reachable until it ends.
@@ -66,14 +75,11 @@ class RemoteActors final : public TransportHandler {
   void run_inline(const caf::actor& actor);
 
   /// A proxy has received something for the actor that it stands for.
-  void forward(const NodeId& node, caf::abstract_actor& proxy, caf::mailbox_element& element);
-
+  void forward(RemoteProxy& proxy, caf::mailbox_element& element);
   /// Somebody here wants to know when that actor ends: its proxy lives until then.
-  void monitor(const NodeId& node, RemoteProxy& proxy);
-
+  void monitor(RemoteProxy& proxy);
   /// A local actor is linked to that one, or not any more.
-  void link(FrameKind kind, const NodeId& node, const caf::abstract_actor& proxy,
-            caf::abstract_actor& local);
+  void link(FrameKind kind, RemoteProxy& proxy, caf::abstract_actor& local);
 
   void on_peer_up(const PeerInfo& peer) override;
   void on_peer_down(const NodeId& peer, const Error& why) override;
@@ -82,68 +88,62 @@ class RemoteActors final : public TransportHandler {
   void on_pause() override;
 
  private:
-  struct Call {
-    Address to;
-    std::vector<Frame> waiting;
-    std::size_t bytes = 0;
-  };
-  struct Pending {
-    caf::strong_actor_ptr asker;
-    caf::message_id id;
-    NodeId asked;
-    std::chrono::steady_clock::time_point due;
-  };
-  using Link = std::tuple<NodeId, ActorNumber, ActorNumber>;  ///< theirs, their number, ours
-  using PendingKey = std::pair<ActorNumber, std::uint64_t>;
+  using NodePtr = std::shared_ptr<RemoteNode>;
+  enum class Sent { taken, full, lost };
 
-  [[nodiscard]] static PendingKey key(ActorNumber asker, caf::message_id id);
-  [[nodiscard]] caf::strong_actor_ptr proxy(const NodeId& node, ActorNumber actor);
-  [[nodiscard]] caf::strong_actor_ptr known_proxy(const NodeId& node, ActorNumber actor);
-  [[nodiscard]] caf::strong_actor_ptr local(ActorNumber actor);
-  /// Where the actor's next message is handled; nothing: in the scheduler.
-  [[nodiscard]] caf::execution_unit* lane_of(ActorNumber actor);
-  /// Who asked `from` that, if anybody did: nobody else may answer.
-  [[nodiscard]] caf::strong_actor_ptr take_pending(const NodeId& from, ActorNumber asker,
-                                                   caf::message_id id);
-  /// False: too much waits for that node already.
-  [[nodiscard]] bool send(const NodeId& to, Frame frame);
-  void note_refused(const NodeId& node);
-  void send_reason(FrameKind kind, const NodeId& to, ActorNumber source, ActorNumber target,
-                   caf::message_id id, const caf::error& reason);
-  [[nodiscard]] bool encode(const caf::mailbox_element& element, Frame& frame) const;
-  void lose(const NodeId& node, const Error& why);
-  void note_broken(const NodeId& from, const std::string& what);
-  void deliver(const NodeId& from, const Frame& frame);
-  void deliver_data(const NodeId& from, const Frame& frame);
-  void monitor_for(const NodeId& from, ActorNumber actor);
-  void link_for(const NodeId& from, const FrameHeader& header);
-  void answer_overdue();
+  // remote_actors.cpp
+  [[nodiscard]] static NodePtr make_node(const NodeId& id);
+  /// With the mutex held: the node of this id, a new one where it is not known.
+  [[nodiscard]] NodePtr& node(const NodeId& id);
+  /// With the mutex held: begins a call. Error: there are too many.
+  [[nodiscard]] Result<void> call(RemoteNode& node, const Address& to);
+  [[nodiscard]] caf::strong_actor_ptr proxy(const NodePtr& node, ActorNumber actor);
+  void lose(const NodePtr& node, const Error& why);
   template <class Note>
   void tell_watchers(const Note& note);
+
+  // outgoing.cpp
+  [[nodiscard]] Sent send(RemoteNode& node, Frame frame);
+  void send_reason(FrameKind kind, RemoteNode& node, ActorNumber source, ActorNumber target,
+                   caf::message_id id, const caf::error& reason);
+  [[nodiscard]] bool encode(const caf::mailbox_element& element, Frame& frame) const;
+  void refuse(RemoteNode& node, const caf::mailbox_element& element, Sent outcome);
+
+  // incoming.cpp
+  /// Makes it `last_sender_`; false: it is gone.
+  [[nodiscard]] bool find_sender(const NodeId& id);
+  void deliver(const NodePtr& from, Frame& frame);
+  void deliver_data(const NodePtr& from, Frame& frame);
+  void deliver_reply(RemoteNode& from, const Frame& frame);
+  void deliver_exit(const NodePtr& from, const Frame& frame);
+  void deliver_down(RemoteNode& from, const Frame& frame);
+  void monitor_for(const NodePtr& from, ActorNumber actor);
+  void link_for(const NodePtr& from, const FrameHeader& header);
+  void note_broken(const NodeId& from, const std::string& what);
+  void answer_overdue();
+  [[nodiscard]] caf::execution_unit* lane(bool inlined) {
+    return inlined ? &inline_unit_ : nullptr;
+  }
 
   caf::actor_system& system_;
   const MessageTypes& types_;
   InlineUnit inline_unit_;  ///< of the transport's thread
+  LocalActors locals_;
+  PendingRequests pending_;
 
   std::atomic<std::uint64_t> refused_{0};  ///< messages that found too much waiting before them
   std::atomic<std::uint64_t> broken_{0};   ///< messages that were dropped because of their content
+  std::atomic<std::uint64_t> calls_refused_{0};
 
+  NodePtr last_sender_;  ///< of the transport's thread, as is the next one
+  std::chrono::steady_clock::time_point next_overdue_check_{};
+
+  std::atomic<Transport*> transport_{nullptr};  ///< changed under the mutex
   std::mutex mutex_;
-  Transport* transport_ = nullptr;
   PeerInfo self_;
-  std::map<NodeId, PeerInfo> peers_;
-  std::map<NodeId, Call> calls_;
-  std::set<NodeId> gone_;
-  std::map<NodeId, std::map<ActorNumber, caf::weak_actor_ptr>> proxies_;
-  std::map<std::pair<NodeId, ActorNumber>, caf::strong_actor_ptr> watched_;  ///< proxies
-  std::unordered_map<ActorNumber, caf::weak_actor_ptr> reachable_;
-  std::set<ActorNumber> inline_;
-  /// Who asked to be told of the end of which of ours, and still wants to.
-  std::map<std::pair<NodeId, ActorNumber>, bool> monitored_;
-  std::map<PendingKey, Pending> pending_;
-  std::map<Link, bool> links_;  ///< those that were made, and whether they still hold
-  std::map<NodeId, std::size_t> link_counts_;
-  std::chrono::steady_clock::time_point next_overdue_check_{};  ///< of the transport's thread
+  std::unordered_map<NodeId, NodePtr> nodes_;  ///< that are called or up
+  GoneNodes gone_;
+  std::size_t calls_ = 0;  ///< under way
   std::vector<caf::actor> watchers_;
 };
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/net/wire/buffer_pool.hpp"
 
+#include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -20,40 +24,57 @@ std::byte* allocate(std::size_t size) {
 
 }  // namespace
 
-/// What lies ready, by capacity (powers of two).
+/// What lies ready, by capacity (powers of two). Where it is full, what has lain there longest
+/// makes room: what comes back is what is used now.
 struct BufferPool::Shelf {
   explicit Shelf(std::size_t most) : limit(most) {}
   ~Shelf() {
     for (auto& [capacity, buffers] : free) {
-      for (auto* buffer : buffers) std::free(buffer);
+      for (const auto& [since, buffer] : buffers) std::free(buffer);
     }
   }
 
   std::byte* take(std::size_t capacity) {
     const std::lock_guard lock(mutex);
     const auto it = free.find(capacity);
-    if (it == free.end() || it->second.empty()) return nullptr;
-    auto* buffer = it->second.back();
+    if (it == free.end()) return nullptr;
+    auto* buffer = it->second.back().second;
     it->second.pop_back();
+    if (it->second.empty()) free.erase(it);
     kept -= capacity;
     return buffer;
   }
   void put(std::byte* buffer, std::size_t capacity) {
+    if (capacity > limit) return std::free(buffer);
+    std::vector<std::byte*> oldest;
     {
       const std::lock_guard lock(mutex);
-      if (kept + capacity <= limit) {
-        free[capacity].push_back(buffer);
-        kept += capacity;
-        return;
-      }
+      while (kept + capacity > limit) oldest.push_back(take_oldest());
+      free[capacity].emplace_back(++puts, buffer);
+      kept += capacity;
     }
-    std::free(buffer);
+    for (auto* other : oldest) std::free(other);
+  }
+
+ private:
+  std::byte* take_oldest() {
+    const auto oldest =
+        std::min_element(free.begin(), free.end(), [](const auto& a, const auto& b) {
+          return a.second.front().first < b.second.front().first;
+        });
+    auto* buffer = oldest->second.front().second;
+    oldest->second.pop_front();
+    kept -= oldest->first;
+    if (oldest->second.empty()) free.erase(oldest);
+    return buffer;
   }
 
   std::mutex mutex;
   std::size_t limit;
   std::size_t kept = 0;
-  std::map<std::size_t, std::vector<std::byte*>> free;
+  std::uint64_t puts = 0;
+  /// By capacity, those that came back last behind; none is empty.
+  std::map<std::size_t, std::deque<std::pair<std::uint64_t, std::byte*>>> free;
 };
 
 BufferPool::BufferPool(std::size_t limit) : shelf_(std::make_shared<Shelf>(limit)) {}

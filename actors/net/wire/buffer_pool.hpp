@@ -16,8 +16,8 @@ struct Buffer {
 };
 
 /// Memory for what arrives. Large buffers are kept when their last user lets go and given out
-/// again, for fresh pages cost more than the transfer itself; at most `limit` bytes are kept. Safe
-/// from any thread; buffers may outlive the pool.
+/// again, for fresh pages cost more than the transfer itself; at most `limit` bytes are kept, those
+/// that came back last. Safe from any thread; buffers may outlive the pool.
 class BufferPool {
  public:
   explicit BufferPool(std::size_t limit = std::size_t{64} << 20);

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/wire/fifo.hpp"
 #include "messages/frame.hpp"
 #include "messages/ids.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 namespace troupe {
 
@@ -43,36 +39,43 @@ class SendCredits {
   /// May an item of this size go to `target` now? If so it is charged. Where something waits for
   /// the same target the answer is no: order is kept.
   [[nodiscard]] bool charge(ActorNumber target, std::size_t size) {
-    auto& stream = streams_[target];
+    auto& stream = stream_of(target);
     if (!stream.waiting.empty() || !open(stream)) return false;
     add(stream, size);
     return true;
   }
   void park(ActorNumber target, std::size_t size, Item item) {
-    streams_[target].waiting.emplace_back(size, std::move(item));
+    stream_of(target).waiting.push({size, std::move(item)});
   }
-  /// The target has done with so much; gives what may go now, charged, in order.
-  [[nodiscard]] std::vector<Item> give_back(ActorNumber target, Amount done) {
+  /// The target has done with so much; calls `ready(Item)` for what may go now, charged, in order.
+  template <class Ready>
+  void give_back(ActorNumber target, Amount done, Ready&& ready) {
     const auto it = streams_.find(target);
-    if (it == streams_.end()) return {};
+    if (it == streams_.end()) return;
     auto& stream = it->second;
     stream.out.messages -= std::min(stream.out.messages, done.messages);
     stream.out.bytes -= std::min(stream.out.bytes, done.bytes);
-    std::vector<Item> ready;
     while (!stream.waiting.empty() && open(stream)) {
       add(stream, stream.waiting.front().first);
-      ready.push_back(std::move(stream.waiting.front().second));
-      stream.waiting.pop_front();
+      ready(stream.waiting.pop().second);
     }
-    if (stream.out.messages == 0) streams_.erase(it);
-    return ready;
+    if (stream.out.messages > 0) return;
+    if (last_ == &*it) last_ = nullptr;
+    streams_.erase(it);
   }
 
  private:
   struct Stream {
     Amount out;
-    std::deque<std::pair<std::size_t, Item>> waiting;
+    Fifo<std::pair<std::size_t, Item>> waiting;
   };
+
+  using Streams = std::unordered_map<ActorNumber, Stream>;
+
+  Stream& stream_of(ActorNumber target) {
+    if (last_ == nullptr || last_->first != target) last_ = &*streams_.try_emplace(target).first;
+    return last_->second;
+  }
 
   // One item more than the window's bytes may go out, so that none is too large for ever.
   [[nodiscard]] bool open(const Stream& stream) const {
@@ -84,38 +87,8 @@ class SendCredits {
   }
 
   CreditWindow window_;
-  std::unordered_map<ActorNumber, Stream> streams_;
-};
-
-/// The receiving side: frames that were delivered are done with when nobody holds their bytes any
-/// more, on whichever thread that is. Shared by all of them, and safe from any thread.
-class CreditReturns : public std::enable_shared_from_this<CreditReturns> {
- public:
-  /// `due` is called, from any thread, when there is something to collect.
-  CreditReturns(CreditWindow window, std::function<void()> due)
-      : window_(window), due_(std::move(due)) {}
-
-  /// Makes the frame's bytes report their end for (`from`, its target). False: the peer sends far
-  /// more than its window allows.
-  [[nodiscard]] bool watch(const NodeId& from, Frame& frame);
-  /// What is to be given back now: whatever has come to half a window.
-  [[nodiscard]] std::vector<std::pair<std::pair<NodeId, ActorNumber>, Amount>> collect();
-  /// Nothing more is reported to this peer.
-  void forget(const NodeId& peer);
-  /// The transport is gone: nobody collects.
-  void close();
-
- private:
-  struct Held;
-
-  void done(const NodeId& from, ActorNumber target, std::size_t size);
-
-  CreditWindow window_;
-  std::mutex mutex_;
-  std::function<void()> due_;
-  std::map<std::pair<NodeId, ActorNumber>, Amount> held_;  ///< delivered, and still in use
-  std::map<std::pair<NodeId, ActorNumber>, Amount> done_;  ///< to be given back
-  std::vector<std::pair<NodeId, ActorNumber>> ready_;
+  Streams streams_;
+  typename Streams::value_type* last_ = nullptr;  ///< the one that was used last
 };
 
 }  // namespace troupe

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/ids.hpp"
+
+#include <caf/actor_control_block.hpp>
+
+#include <mutex>
+#include <set>
+#include <unordered_map>
+
+namespace troupe {
+
+/// The actors of this node that others may reach: those that were named to another node or have
+/// sent one something. Safe from any thread.
+class LocalActors {
+ public:
+  struct Found {
+    caf::strong_actor_ptr actor;  ///< null: there is none, or it has ended
+    bool inlined = false;         ///< its messages are handled on the transport's thread
+  };
+
+  /// Does not keep the actor alive.
+  void expose(caf::actor_control_block& actor);
+  void run_inline(ActorNumber actor);
+  /// The actor has ended.
+  void forget(ActorNumber actor);
+
+  [[nodiscard]] Found find(ActorNumber actor);
+  [[nodiscard]] bool is_inlined(ActorNumber actor);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<ActorNumber, caf::weak_actor_ptr> reachable_;
+  std::set<ActorNumber> inlined_;
+};
+
+}  // namespace troupe
