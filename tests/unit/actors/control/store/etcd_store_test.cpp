@@ -53,7 +53,8 @@ class Stranger {
  private:
   void serve() const {
     for (;;) {
-      const int peer = ::accept(socket_, nullptr, nullptr);
+      // Not accept(): that is the accept gate's here, which one thread at a time may wait in.
+      const int peer = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
       if (peer < 0) return;
       char request[4096];
       if (::read(peer, request, sizeof request) > 0) {
