@@ -14,6 +14,7 @@
 #include <caf/actor_system_config.hpp>
 
 #include <csignal>
+#include <cstdlib>
 
 namespace troupe {
 namespace {

@@ -14,6 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace troupe {
 namespace {

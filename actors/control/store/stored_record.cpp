@@ -9,7 +9,10 @@
 #include <kj/exception.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
+#include <vector>
 
 namespace troupe {
 namespace {

@@ -4,6 +4,7 @@
 #include "actors/base/assert.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
 

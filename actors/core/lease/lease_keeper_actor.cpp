@@ -9,6 +9,8 @@
 #include <caf/stateful_actor.hpp>
 
 #include <functional>
+#include <optional>
+#include <utility>
 
 namespace troupe {
 namespace {

@@ -14,9 +14,11 @@
 #include <boost/test/unit_test.hpp>
 #include <capnp/schema.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <random>
+#include <tuple>
 
 namespace troupe {
 namespace {

@@ -13,7 +13,9 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <functional>
 #include <iostream>
+#include <memory>
 
 namespace troupe {
 namespace {

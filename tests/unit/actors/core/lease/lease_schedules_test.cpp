@@ -8,9 +8,12 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
+#include <string>
 
 namespace troupe {
 namespace {
