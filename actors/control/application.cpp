@@ -4,7 +4,7 @@
 #include "actors/base/fd.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
-#include "actors/core/supervisor.hpp"
+#include "actors/core/supervise/supervisor.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
@@ -190,7 +190,8 @@ SupervisorSpec Builder::supervisor(const std::string& path) {
     } else if (name != "." && std::string(other.getSupervisor()) == path) {
       ChildSpec child;
       child.path = job_ + "/" + name;
-      child.restart = Restart::transient;  // ended normally: nobody below it should live
+      child.restart = Restart::transient;     // ended normally: nobody below it should live
+      child.shutdown = Shutdown::infinity();  // its children have their limits
       child.starter = make_local_starter([&node = node_, inner = supervisor(name)] {
         return Result<caf::actor>(spawn_supervisor(node, inner));
       });

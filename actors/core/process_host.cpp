@@ -119,6 +119,10 @@ class ProcessLife final : public ChildLife {
   void ask_to_stop() override {
     if (process_) process_->terminate();
   }
+  bool end() override {
+    process_.reset();
+    return true;
+  }
   std::string post_mortem() override {
     if (!process_) return {};
     const auto how = process_->wait_for_end(Millis(200));
@@ -197,6 +201,11 @@ class LocalLife final : public ChildLife {
   explicit LocalLife(caf::actor actor) : actor_(std::move(actor)) {}
   ~LocalLife() override {
     if (actor_) caf::anon_send_exit(actor_, caf::exit_reason::kill);
+  }
+  bool end() override {
+    if (!actor_) return true;
+    caf::anon_send_exit(actor_, caf::exit_reason::kill);
+    return false;
   }
 
  private:

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/core/message.hpp"
-#include "actors/core/supervisor.hpp"
+#include "actors/core/supervise/supervisor.hpp"
 #include "messages/node.capnp.h"
 
 #include <capnp/any.h>

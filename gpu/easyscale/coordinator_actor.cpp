@@ -4,7 +4,7 @@
 #include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
-#include "actors/core/supervisor.hpp"
+#include "actors/core/supervise/supervisor.hpp"
 #include "gpu/easyscale/job/wait_watch.hpp"
 #include "gpu/easyscale/match.hpp"
 #include "gpu/easyscale/wire_link.hpp"

@@ -5,7 +5,7 @@
 
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
-#include "actors/core/supervisor.hpp"
+#include "actors/core/supervise/supervisor.hpp"
 #include "actors/net/crypto.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "gpu/easyscale/coordinator_actor.hpp"

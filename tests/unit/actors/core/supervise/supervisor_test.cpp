@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/core/supervisor.hpp"
+#include "actors/core/supervise/supervisor.hpp"
 
 #include "actors/core/node.hpp"
 #include "actors/core/node_actor.hpp"
@@ -25,6 +25,7 @@ constexpr auto patience = std::chrono::seconds(20);
 caf::behavior worker(caf::event_based_actor* self) {
   keep_first_cause(*self);
   return {[](const std::string& what) { throw std::runtime_error(what); },
+          [=](bool) { self->set_exit_handler([](caf::exit_msg&) {}); },
           [=](caf::ok_atom) { self->quit(); }};
 }
 
@@ -222,6 +223,49 @@ BOOST_AUTO_TEST_CASE(told_to_exit_it_stops_all_children_and_restarts_none) {
   self->wait_for(theatre.supervisor);
   theatre.supervisor = nullptr;
   for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(theatre.started(i) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(one_for_all_starts_all_again_and_says_why) {
+  Theatre theatre;
+  theatre.spec.strategy = Strategy::one_for_all;
+  std::atomic<int> told{0};
+  theatre.leader = theatre.node->system().spawn([&](caf::event_based_actor*) -> caf::behavior {
+    return {[](const MemberUp&) {},
+            [&](const MemberDown& down) {
+              const auto why = "stopped to start again with /jobs/test/w/1, which ended: boom";
+              if (down.comes_back && down.why.what == (down.index == 1 ? "boom" : why)) ++told;
+            }};
+  });
+  for (int i = 0; i < 3; ++i) theatre.add(Restart::permanent);
+  theatre.go();
+  const auto before = theatre.child(0);
+  caf::anon_send(theatre.child(1), std::string("boom"));
+  BOOST_REQUIRE(eventually([&] { return theatre.count("actor_up") == 6; }));
+  for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(theatre.started(i) == 2);
+  BOOST_TEST((theatre.child(0) != before));
+  BOOST_TEST(theatre.count("actor_down") == 3u);
+  BOOST_TEST(eventually([&] { return told == 3; }));
+  caf::anon_send_exit(theatre.leader, caf::exit_reason::kill);
+  theatre.leader = nullptr;
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_stop_when_asked_is_killed) {
+  Theatre theatre;
+  for (int i = 0; i < 2; ++i) theatre.add(Restart::permanent);
+  theatre.spec.children[1].shutdown = {Millis(20)};
+  theatre.go();
+  caf::anon_send(theatre.child(1), true);
+  caf::scoped_actor self{theatre.node->system()};
+  for (std::size_t i = 0; i < 2; ++i) self->monitor(theatre.child(i));
+  self->send_exit(theatre.supervisor, caf::exit_reason::user_shutdown);
+  std::vector<bool> normal;
+  for (int i = 0; i < 2; ++i) {
+    self->receive([&](const caf::down_msg& down) { normal.push_back(is_normal_end(down.reason)); },
+                  caf::after(patience) >> [] {});
+  }
+  BOOST_TEST(normal == (std::vector<bool>{false, true}));  // in reverse order
+  self->wait_for(theatre.supervisor);
+  theatre.supervisor = nullptr;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "actors/core/restart_budget.hpp"
+#include "actors/core/supervise/restart_budget.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/result.hpp"
+
+#include <caf/actor.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace troupe {
+
+/// One life of one child. Its destructor ends whatever is left of it.
+class ChildLife {
+ public:
+  virtual ~ChildLife() = default;
+  /// Begins an orderly end; the supervisor has told the actor already.
+  virtual void ask_to_stop() {}
+  /// Ends it now. True: it is gone for certain; false: its actor's DOWN is still to come, or, where
+  /// it has not come up yet, the report of its start.
+  [[nodiscard]] virtual bool end() = 0;
+  /// Why it ended, if it knows better than the actor's exit reason ("killed by signal 9").
+  [[nodiscard]] virtual std::string post_mortem() { return {}; }
+  /// What it was lost with, such as the node that it was on; empty: it ended for itself.
+  [[nodiscard]] virtual std::string lost_with() { return {}; }
+};
+
+/// Starts a child, as often as it is needed.
+class ChildStarter {
+ public:
+  using Report = std::function<void(Result<caf::actor>)>;
+
+  virtual ~ChildStarter() = default;
+  /// Begins; `report` is called exactly once, from any thread, unless the life is destroyed before.
+  [[nodiscard]] virtual std::unique_ptr<ChildLife> start(Report report) = 0;
+};
+
+}  // namespace troupe
