@@ -16,11 +16,26 @@ enum Restart @0xe1b5d3f7a2c40b02 {
 
 enum Strategy @0xf2c6e4a8b3d50c03 {
   oneForOne @0 $doc("only the child that ended is started again");
+  oneForAll @1 $doc("all children are stopped and started again with it");
+  restForOne @2 $doc("those that were started after it are stopped and started again with it");
 }
 
 struct Intensity @0x83d7f5b9c4e60d04 $doc("how many restarts a supervisor bears before it gives up") {
   restarts @0 :UInt32 = 5 $doc("restarts allowed within the window");
   perS @1 :UInt32 = 60 $doc("length of the window in seconds");
+}
+
+struct Backoff @0x8a17c2d5e3f9400c $doc("how long a supervisor waits before it starts a child again") {
+  first @0 :UInt32 = 100 $unit("duration") $doc("wait before the second restart in a row, doubled for each one after it; the first restart comes at once");
+  most @1 :UInt32 = 30000 $unit("duration") $doc("longest wait");
+  calm @2 :UInt32 = 60000 $unit("duration") $doc("who has lived that long is started again at once");
+}
+
+struct Needs @0x9b28d3e6f40a510d $doc("what the node that an actor is placed on must have, for each of them") {
+  cpus @0 :UInt32 = 0 $doc("processors that are nobody else's");
+  memory @1 :UInt64 = 0 $unit("bytes") $doc("memory that is nobody else's");
+  gpu @2 :UInt32 = 0 $doc("GPUs that are nobody else's");
+  labels @3 :List(Text) $doc("labels that the node must have, as its --label says them");
 }
 
 struct App @0x94e8a6cad5f70e05 $doc("the application as a whole") {
@@ -36,6 +51,9 @@ struct Actor @0xa5f9b7dbe6a80f06 $doc("one actor, or a group of equal ones") {
   supervisor @4 :Text = "." $doc("path of the supervisor that it lives under");
   binary @5 :Text $doc("program that hosts it; by default the one that its kind names");
   args @6 :AnyPointer $doc("what its kind needs to know: see the kind's own keys");
+  shutdown @7 :Text = "3s" $doc("how it is stopped: a time such as \"5s\" is what it may take when it is asked to, \"brutal\" kills it unasked, \"infinity\" never kills it");
+  backoff @8 :Backoff $doc("how long its supervisor waits before it starts it again");
+  needs @9 :Needs $doc("what its node must have");
 }
 
 struct Supervisor @0xb6a0c8ecf7b91007 $doc("starts its children and starts them again when they end") {

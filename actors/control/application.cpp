@@ -2,6 +2,7 @@
 #include "actors/control/application.hpp"
 
 #include "actors/base/fd.hpp"
+#include "actors/control/graph_rules.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/supervise/supervisor.hpp"
@@ -120,6 +121,8 @@ Result<void> Builder::add_member(ActorReader actor, const ActorKind& kind, std::
   ChildSpec child;
   child.path = job_ + "/" + std::string(actor.getPath()) + "/" + std::to_string(index);
   child.restart = static_cast<Restart>(actor.getRestart());
+  child.shutdown = parse_shutdown(actor.getShutdown().cStr()).value();  // the graph is checked
+  child.back_off = back_off_of(actor.getBackoff());
   child.index = index;
   child.leader = leader;
   auto spawn = Msg<msg::Spawn>::build([&](msg::Spawn::Builder b) {
@@ -181,10 +184,12 @@ SupervisorSpec Builder::supervisor(const std::string& path) {
   SupervisorSpec spec;
   spec.path = path == "." ? job_ : job_ + "/" + path;
   spec.emit = options_.emit;
+  spec.seed = graph_.getApp().getSeed();
   spec.children = children_[path];
   for (const auto other : graph_.getSupervisor()) {
     const std::string name = other.getPath();
     if (name == path) {
+      spec.strategy = static_cast<Strategy>(other.getStrategy());
       spec.budget = RestartBudget(other.getIntensity().getRestarts(),
                                   std::chrono::seconds(other.getIntensity().getPerS()));
     } else if (name != "." && std::string(other.getSupervisor()) == path) {

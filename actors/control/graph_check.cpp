@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/control/graph_check.hpp"
 
+#include "actors/control/graph_rules.hpp"
 #include "messages/reflect.hpp"
 
 #include <capnp/dynamic.h>
@@ -125,6 +126,9 @@ class Checker {
       }
       if (std::string_view(actor.getBinary().cStr()).size() > max_path) {
         problem(where + ".binary", "binary of " + shown(path) + " is longer than 200 bytes");
+      }
+      for (const auto& [key, what] : check_rules(actor)) {
+        problem(where + "." + key, what + " (of " + shown(path) + ")");
       }
       check_kind(actor, where);
     }

@@ -66,9 +66,28 @@ class Cli(unittest.TestCase):
         code, out, err = troupe("graph", "check", "g.toml")
         self.assertEqual((code, err), (0, "g.toml: no problems, 3 actors\n"))
         self.assertEqual(out.split("\n")[0].split(),
-                         ["PATH", "KIND", "COUNT", "RESTART", "PROGRAM", "SUPERVISOR"])
+                         ["PATH", "KIND", "COUNT", "RESTART", "PROGRAM", "SUPERVISOR",
+                          "SHUTDOWN", "NEEDS"])
         self.assertEqual(out.split("\n")[1].split(), ["/jobs/digits/trainers", "easyscale.trainer",
-                                                      "3", "permanent", "troupe-train", "."])
+                                                      "3", "permanent", "troupe-train", ".",
+                                                      "3s", "-"])
+
+    def test_how_actors_are_supervised_and_what_they_need_is_shown(self):
+        self.write(GRAPH.replace("count = 3", "count = 3\nshutdown = \"brutal\"\n"
+                                 "needs = { gpu = 1, memory = \"2GiB\", labels = [\"ssd\"] }")
+                   + "[[supervisor]]\nstrategy = \"one_for_all\"\n")
+        code, out, err = troupe("graph", "check", "g.toml")
+        self.assertEqual(code, 0, err)
+        self.assertRegex(out, r"troupe-train +\. +brutal +memory=2GiB gpu=1 ssd\n")
+        self.assertRegex(out, r"\. +one_for_all +5 in 60 s +-\n")
+        listed = json.loads(troupe("graph", "check", "g.toml", "-o", "json")[1])
+        self.assertEqual(listed["actors"][0]["shutdown"], "brutal")
+        self.assertEqual(listed["actors"][0]["needs"], "memory=2GiB gpu=1 ssd")
+        self.assertEqual(listed["actors"][0]["backoff"]["first_ms"], 100)
+        self.assertEqual(listed["supervisors"][0]["strategy"], "one_for_all")
+        self.write(GRAPH.replace("count = 3", "count = 3\nshutdown = \"never\""))
+        self.refused(1, "g.toml:8:12: 'never' is no way to stop: write \"brutal\", \"infinity\", or a "
+                        "time from 1ms to 1h such as \"5s\" (of 'trainers')", "graph", "check", "g.toml")
 
     def test_a_good_graph_as_names_and_as_json(self):
         self.assertEqual(troupe("graph", "check", "g.toml", "-o", "name")[1],

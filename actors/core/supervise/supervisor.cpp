@@ -50,9 +50,9 @@ using Self = caf::stateful_actor<State>;
 void tell(Self* self, const supervise::News& news);
 
 supervise::Rules rules_of(const SupervisorSpec& spec) {
-  supervise::Rules rules{spec.path, spec.strategy, spec.budget, spec.back_off, spec.seed, {}};
+  supervise::Rules rules{spec.path, spec.strategy, spec.budget, spec.seed, {}};
   for (const auto& child : spec.children) {
-    rules.children.push_back({child.path, child.restart, child.shutdown});
+    rules.children.push_back({child.path, child.restart, child.shutdown, child.back_off});
   }
   return rules;
 }

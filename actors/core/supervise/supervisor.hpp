@@ -36,6 +36,7 @@ struct ChildSpec {
   std::string path;  ///< "/jobs/digits/trainers/0"
   Restart restart = Restart::permanent;
   Shutdown shutdown;
+  BackOff back_off;
   std::uint32_t index = 0;  ///< within its group
   caf::actor leader;        ///< hears of it; may be empty
   std::shared_ptr<ChildStarter> starter;
@@ -44,7 +45,6 @@ struct ChildSpec {
 struct SupervisorSpec {
   std::string path;
   Strategy strategy = Strategy::one_for_one;
-  BackOff back_off;
   std::uint64_t seed = 1;  ///< of the back-off's jitter
   RestartBudget budget{5, std::chrono::seconds(60)};
   std::vector<ChildSpec> children;

@@ -80,7 +80,8 @@ void State::on(const Came& news, Time now) {
 void State::on(const Ended& news, Time now) {
   auto* child = current(news.child, news.life);
   if (child == nullptr) return;
-  const bool was_calm = child->phase == Phase::up && now - child->up_since >= rules_.back_off.calm;
+  const bool was_calm = child->phase == Phase::up &&
+                        now - child->up_since >= rules_.children[news.child].back_off.calm;
   const bool back = comes_back(news.child, news.normal);
   child->phase = Phase::down;
   child->kill_at.reset();
@@ -123,7 +124,8 @@ bool State::may_restart(const std::string& lost_with, Time now) {
 void State::restart(const Ended& news, Time now) {
   if (!may_restart(news.lost_with, now)) return give_up(news, now);
   auto& child = children_[news.child];
-  const auto delay = rules_.back_off.delay(child.ended_before++, rules_.seed + (news.child << 32));
+  const auto delay = rules_.children[news.child].back_off.delay(
+      child.ended_before++, rules_.seed + (static_cast<std::uint64_t>(news.child) << 32));
   if (delay > Millis(0)) effects_.emplace_back(Wait{news.child, delay});
   if (rules_.strategy != Strategy::one_for_one) {
     return restart_with_others(news.child, now + delay, news.why, now);

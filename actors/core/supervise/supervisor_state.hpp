@@ -47,13 +47,13 @@ struct ChildRules {
   std::string path;
   Restart restart = Restart::permanent;
   Shutdown shutdown;
+  BackOff back_off;
 };
 
 struct Rules {
   std::string path;
   Strategy strategy = Strategy::one_for_one;
   RestartBudget budget{5, std::chrono::seconds(60)};
-  BackOff back_off;
   std::uint64_t seed = 1;  ///< of the back-off's jitter
   std::vector<ChildRules> children;
 };

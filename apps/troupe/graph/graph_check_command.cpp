@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/control/graph_load.hpp"
+#include "actors/control/graph_rules.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/json.hpp"
@@ -24,14 +25,43 @@ std::string restart_of(msg::Actor::Reader actor) {
       capnp::EnumSchema::from<msg::Restart>())[static_cast<unsigned>(actor.getRestart())];
 }
 
+std::string strategy_of(msg::Supervisor::Reader supervisor) {
+  return words_of(
+      capnp::EnumSchema::from<msg::Strategy>())[static_cast<unsigned>(supervisor.getStrategy())];
+}
+
+std::string needs_in(msg::Actor::Reader actor) {
+  const auto text = to_string(needs_of(actor.getNeeds()));
+  return text.empty() ? "-" : text;
+}
+
+Json backoff_of(msg::Actor::Reader actor) {
+  const auto backoff = actor.getBackoff();
+  return Json::Object{{"first_ms", backoff.getFirst()},
+                      {"most_ms", backoff.getMost()},
+                      {"calm_ms", backoff.getCalm()}};
+}
+
 std::string as_table(msg::AppGraph::Reader graph, const ActorKinds& kinds) {
   std::vector<TableRow> rows;
   for (auto actor : graph.getActor()) {
     rows.push_back({address_of(graph, actor), actor.getKind().cStr(),
                     std::to_string(actor.getCount()), restart_of(actor), program_of(actor, kinds),
-                    actor.getSupervisor().cStr()});
+                    actor.getSupervisor().cStr(), actor.getShutdown().cStr(), needs_in(actor)});
   }
-  return format_table({"PATH", "KIND", "COUNT", "RESTART", "PROGRAM", "SUPERVISOR"}, rows);
+  auto text = format_table(
+      {"PATH", "KIND", "COUNT", "RESTART", "PROGRAM", "SUPERVISOR", "SHUTDOWN", "NEEDS"}, rows);
+  rows.clear();
+  for (auto supervisor : graph.getSupervisor()) {
+    const auto intensity = supervisor.getIntensity();
+    const bool is_root = supervisor.getPath() == ".";
+    rows.push_back({supervisor.getPath().cStr(), strategy_of(supervisor),
+                    std::to_string(intensity.getRestarts()) + " in " +
+                        std::to_string(intensity.getPerS()) + " s",
+                    is_root ? "-" : supervisor.getSupervisor().cStr()});
+  }
+  if (rows.empty()) return text;
+  return text + "\n" + format_table({"SUPERVISOR", "STRATEGY", "RESTARTS", "UNDER"}, rows);
 }
 
 std::string as_names(msg::AppGraph::Reader graph) {
@@ -48,12 +78,24 @@ std::string as_json(const std::string& file, msg::AppGraph::Reader graph, const 
                                   {"count", actor.getCount()},
                                   {"restart", restart_of(actor)},
                                   {"program", program_of(actor, kinds)},
-                                  {"supervisor", actor.getSupervisor().cStr()}});
+                                  {"supervisor", actor.getSupervisor().cStr()},
+                                  {"shutdown", actor.getShutdown().cStr()},
+                                  {"backoff", backoff_of(actor)},
+                                  {"needs", to_string(needs_of(actor.getNeeds()))}});
+  }
+  Json::Array supervisors;
+  for (auto supervisor : graph.getSupervisor()) {
+    supervisors.push_back(Json::Object{{"path", supervisor.getPath().cStr()},
+                                       {"strategy", strategy_of(supervisor)},
+                                       {"restarts", supervisor.getIntensity().getRestarts()},
+                                       {"per_s", supervisor.getIntensity().getPerS()},
+                                       {"supervisor", supervisor.getSupervisor().cStr()}});
   }
   return to_text(Json::Object{{"graph", file},
                               {"ok", true},
                               {"name", graph.getApp().getName().cStr()},
-                              {"actors", std::move(actors)}}) +
+                              {"actors", std::move(actors)},
+                              {"supervisors", std::move(supervisors)}}) +
          "\n";
 }
 

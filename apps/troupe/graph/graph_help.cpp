@@ -26,6 +26,8 @@ std::string graph_help(const ActorKinds& kinds) {
   std::string out = "Keys of a graph:\n\n";
   out += section("[app]", capnp::StructSchema::from<msg::App>());
   out += section("[[actor]]", capnp::StructSchema::from<msg::Actor>());
+  out += section("backoff = { ... }", capnp::StructSchema::from<msg::Backoff>());
+  out += section("needs = { ... }", capnp::StructSchema::from<msg::Needs>());
   for (const auto& name : kinds.names()) {
     out += section("[actor.args] of kind = \"" + name + "\"", kinds.find(name)->args);
   }

@@ -108,6 +108,58 @@ BOOST_AUTO_TEST_CASE(what_a_kinds_own_check_finds_is_shown_at_the_key_it_speaks_
              "g.toml:12:9: args of 'trainers': batch must be at least 1");
 }
 
+BOOST_AUTO_TEST_CASE(how_an_actor_stops_is_brutal_infinity_or_a_time) {
+  for (const std::string good : {"brutal", "infinity", "1ms", "5s", "1h"}) {
+    BOOST_TEST(errors_in(with_line(8, "shutdown = \"" + good + "\"")) == "");
+  }
+  for (const std::string bad : {"", "0s", "61min", "gently", "-1s", "5", "BRUTAL"}) {
+    BOOST_TEST(errors_in(with_line(8, "shutdown = \"" + bad + "\"")) ==
+               "g.toml:8:12: '" + bad +
+                   "' is no way to stop: write \"brutal\", \"infinity\", or a time from 1ms to 1h "
+                   "such as \"5s\" (of 'trainers')");
+  }
+  BOOST_TEST(has(errors_in(with_line(8, "shutdown = 5")), "g.toml:8:12: expected a text"));
+}
+
+BOOST_AUTO_TEST_CASE(a_back_off_grows_from_its_first_to_its_longest_wait) {
+  BOOST_TEST(errors_in(with_line(8, R"(backoff = { first = "1s", most = "1min", calm = 5000 })")) ==
+             "");
+  BOOST_TEST(errors_in(with_line(8, R"(backoff = { first = "2s", most = "1s" })")) ==
+             "g.toml:8:21: first must not be longer than most (1000 ms) (of 'trainers')");
+  BOOST_TEST(errors_in(with_line(8, R"(backoff = { most = "2h", calm = "25h" })")) ==
+             "g.toml:8:20: most must be at most 1h (of 'trainers')\n"
+             "g.toml:8:33: calm must be at most 24h (of 'trainers')");
+  BOOST_TEST(errors_in(with_line(8, "backoff = { frist = 1 }")) ==
+             "g.toml:8:13: unknown key 'frist', did you mean 'first'?");
+}
+
+BOOST_AUTO_TEST_CASE(what_an_actor_needs_is_bounded_and_well_formed) {
+  BOOST_TEST(
+      errors_in(with_line(8, R"(needs = { cpus = 2, memory = "4GiB", gpu = 1, labels = ["ssd",
+ "rack=7"] })")) == "");
+  BOOST_TEST(errors_in(with_line(8, "needs = { cpus = 4097, gpu = 65 }")) ==
+             "g.toml:8:18: cpus must be at most 4096 (of 'trainers')\n"
+             "g.toml:8:30: gpu must be at most 64 (of 'trainers')");
+  BOOST_TEST(errors_in(with_line(8, R"(needs = { memory = "65TiB" })")) ==
+             "g.toml:8:20: memory must be at most 64TiB (of 'trainers')");
+  BOOST_TEST(errors_in(with_line(8, "needs = { gpu = -1 }")) ==
+             "g.toml:8:17: must not be negative");
+  BOOST_TEST(errors_in(with_line(8, R"(needs = { labels = ["ok", "two words"] })")) ==
+             "g.toml:8:27: 'two words' is no label: use letters, digits and . _ - = /, at most 64 "
+             "of them (of 'trainers')");
+  std::string many;
+  for (int i = 0; i < 17; ++i) many += "\"a\",";
+  BOOST_TEST(errors_in(with_line(8, "needs = { labels = [" + many + "] }")) ==
+             "g.toml:8:20: 17 labels, at most 16 are allowed (of 'trainers')");
+}
+
+BOOST_AUTO_TEST_CASE(strategies_are_those_of_otp) {
+  for (const std::string good : {"one_for_one", "one_for_all", "rest_for_one"}) {
+    BOOST_TEST(errors_in(with_line(17, "strategy = \"" + good + "\"")) == "");
+  }
+  BOOST_TEST(has(errors_in(with_line(17, "strategy = \"all_for_one\"")), "g.toml:17:12: "));
+}
+
 BOOST_AUTO_TEST_CASE(a_supervisor_must_exist) {
   BOOST_TEST(errors_in(app + actor("x", "supervisor = \"bos\"\n") + supervisor("boss", ".")) ==
              "g.toml:6:14: supervisor 'bos' of 'x' does not exist, did you mean 'boss'?");

@@ -17,7 +17,9 @@ BOOST_AUTO_TEST_CASE(spells_out_what_was_left_to_its_default) {
   BOOST_TEST(loaded->resolved() ==
              "[app]\nname = \"a\"\nseed = 1\n\n"
              "[[actor]]\npath = \"x\"\nkind = \"easyscale.trainer\"\ncount = 1\n"
-             "restart = \"permanent\"\nsupervisor = \".\"\n"
+             "restart = \"permanent\"\nsupervisor = \".\"\nshutdown = \"3s\"\n"
+             "backoff = { first = 100, most = 30000, calm = 60000 }\n"
+             "needs = { cpus = 0, memory = 0, gpu = 0 }\n"
              "[actor.args]\nranks = 8\nbatch = 8\nepochs = 1\ndeterminism = \"d1\"\n");
 }
 

@@ -61,14 +61,13 @@ class World {
     rules_.strategy = static_cast<Strategy>(number(3));
     budget_.restarts = static_cast<std::uint32_t>(number(6));
     rules_.budget = RestartBudget(budget_.restarts, budget_.window);
-    rules_.back_off = {milliseconds(100), seconds(2), seconds(3)};
     rules_.seed = seed;
     const auto count = 1 + number(6);
     for (std::size_t i = 0; i < count; ++i) {
       constexpr Shutdown shutdowns[] = {{Millis(0)}, {Millis(500)}, {Millis(3000)}, {std::nullopt}};
       rules_.children.push_back({"/jobs/model/" + std::to_string(i),
                                  static_cast<Restart>(number(8) < 4 ? 0 : number(3)),
-                                 shutdowns[number(4)]});
+                                 shutdowns[number(4)], back_off_});
     }
     children_.resize(count);
     return rules_;
@@ -172,7 +171,7 @@ class World {
   void keep_books_of_end(std::size_t index, bool normal) {
     auto& child = children_[index];
     const bool calm =
-        child.up && !child.asked && !child.killed && now_ - child.up_at >= rules_.back_off.calm;
+        child.up && !child.asked && !child.killed && now_ - child.up_at >= back_off_.calm;
     if (calm) child.failures = 0;
     if (stopping_ || (set_ && index >= *set_)) return;
     const auto restart = rules_.children[index].restart;
@@ -199,8 +198,7 @@ class World {
   }
   Millis shortest_delay(std::uint32_t failures) const {
     if (failures == 0) return Millis(0);
-    return std::min<Millis>(rules_.back_off.first * (1 << std::min(failures - 1, 10u)),
-                            rules_.back_off.most) *
+    return std::min<Millis>(back_off_.first * (1 << std::min(failures - 1, 10u)), back_off_.most) *
            3 / 4;
   }
   void check_turn(std::size_t index) {
@@ -262,6 +260,7 @@ class World {
   std::mt19937_64 chance_;
   Rules rules_;
   Budget budget_;
+  BackOff back_off_{milliseconds(100), seconds(2), seconds(3)};
   std::vector<Child> children_;
   State state_;
   Time now_{};

@@ -18,7 +18,7 @@ struct Stage {
     rules.path = "/jobs/x";
     rules.strategy = strategy;
     rules.budget = budget;
-    for (std::size_t i = 0; i < children; ++i) rules.children.push_back({name(i), {}, {}});
+    for (std::size_t i = 0; i < children; ++i) rules.children.push_back({name(i), {}, {}, {}});
   }
   static std::string name(std::size_t i) { return "/jobs/x/" + std::string(1, char('a' + i)); }
 
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_calm_life_makes_the_next_restart_immediate_again) {
   stage.begin_and_come();
   stage.crash(0);
   stage.came(0);
-  stage.now += stage.rules.back_off.calm;
+  stage.now += stage.rules.children[0].back_off.calm;
   BOOST_TEST(stage.crash(0) == "start a");
   stage.came(0);
   BOOST_TEST(stage.crash(0) == "wait a");
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(jitter_follows_from_the_seed_and_the_child) {
   const auto delay = [](std::uint64_t seed, std::size_t child) {
     Stage stage(Strategy::one_for_one, 2, {100, seconds(60)});
     stage.rules.seed = seed;
-    stage.rules.back_off.first = seconds(10);
+    for (auto& one : stage.rules.children) one.back_off.first = seconds(10);
     stage.begin_and_come();
     for (int i = 0; i < 2; ++i) stage.crash(child);
     return stage.delay;
