@@ -21,6 +21,8 @@ namespace {
 using ActorReader = msg::Actor::Reader;
 using GraphReader = msg::AppGraph::Reader;
 
+const std::string jobs = "/jobs/";
+
 /// What a group's leader tells carries the group's path, whatever the engine says itself.
 EventSink with_path(const EventSink& sink, const std::string& path) {
   if (!sink) return sink;
@@ -53,7 +55,7 @@ class Builder {
       : node_(node),
         graph_(graph),
         options_(options),
-        job_("/jobs/" + std::string(graph.getApp().getName())) {}
+        job_(jobs + std::string(graph.getApp().getName())) {}
 
   Result<Parts> build() {
     for (const auto actor : graph_.getActor()) {
@@ -165,14 +167,18 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
   if (!binary) return Failure(binary.error());
   how.binary = std::move(*binary);
   how.spawn = std::move(spawn);
-  how.log =
-      options_.run_dir / "logs" / std::string(actor.getPath()) / (std::to_string(index) + ".log");
+  const bool here = options_.host->on_this_machine();
+  const auto logs =
+      here ? options_.run_dir / "logs" : std::filesystem::path(job_.substr(jobs.size()));
+  how.log = logs / std::string(actor.getPath()) / (std::to_string(index) + ".log");
+  how.state_fd = state_fd;
+  how.group = job_ + "/" + std::string(actor.getPath());
+  how.needs = needs_of(actor.getNeeds());
   std::error_code error;
-  std::filesystem::create_directories(how.log.parent_path(), error);
+  if (here) std::filesystem::create_directories(how.log.parent_path(), error);
   if (error) {
     return fail(ErrorCode::unavailable, how.log.parent_path().string() + ": " + error.message());
   }
-  how.state_fd = state_fd;
   // One thread each: results must not depend on how many cores there are.
   // UCX reads its signal setting when it is loaded; engines need SIGSEGV and SIGBUS for themselves.
   how.environment = {

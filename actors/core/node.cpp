@@ -80,6 +80,8 @@ caf::actor Node::node_actor_of(const PeerInfo& peer) {
   return resolve({peer.id, peer.control, peer.node_actor});
 }
 
+void Node::host_is(const caf::actor& host) { caf::anon_send(node_actor_, HostIsHere{host}); }
+
 void Node::run_inline(const caf::actor& actor) {
   system_->network_manager().remote().run_inline(actor);
 }

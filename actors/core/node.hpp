@@ -51,6 +51,9 @@ class Node {
   /// The actor that spawns kinds on another node.
   [[nodiscard]] caf::actor node_actor_of(const PeerInfo& peer);
 
+  /// From now on this node launches programs for others; see supervise/host_actor.hpp.
+  void host_is(const caf::actor& host);
+
   /// Handles messages from other nodes to this actor on the network thread, without a wake-up in
   /// between. Its handlers must be short (a watchdog warns above 1 ms) and may not block.
   void run_inline(const caf::actor& actor);

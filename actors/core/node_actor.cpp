@@ -6,18 +6,23 @@
 #include "actors/core/message.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
+#include "actors/core/supervise/host_messages.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/result.hpp>
 #include <caf/stateful_actor.hpp>
+#include <caf/typed_response_promise.hpp>
 
 #include <vector>
 
 namespace troupe {
 namespace {
 
+constexpr auto host_time = std::chrono::seconds(10);
+
 struct State {
   std::vector<caf::actor> spawned;
+  caf::actor host;
   bool stopping = false;
 };
 using Self = caf::stateful_actor<State>;
@@ -54,19 +59,37 @@ void forget(Self* self, const caf::down_msg& down) {
   }
 }
 
+caf::result<Msg<msg::Spawned>> on_spawn(Self* self, Node& node, int state_fd,
+                                        const Msg<msg::Spawn>& request) {
+  auto view = request.read();
+  auto actor = spawn(node, state_fd, *view);
+  if (!actor) return to_caf(actor.error());
+  self->monitor(*actor);
+  self->state.spawned.push_back(*actor);
+  const auto number = node.ref(*actor).actor;
+  return Msg<msg::Spawned>::build([&](msg::Spawned::Builder b) { b.setActor(number); });
+}
+
+caf::result<Msg<msg::HostInfo>> pass_on(Self* self, Node& node, const Msg<msg::HostQuery>& query) {
+  auto promise = self->make_response_promise<Msg<msg::HostInfo>>();
+  if (!self->state.host) {
+    promise.deliver(to_caf(Error{ErrorCode::not_found,
+                                 "node " + node.self().id.name + " launches nothing for others"}));
+    return promise;
+  }
+  self->request(self->state.host, host_time, query)
+      .then([=](const Msg<msg::HostInfo>& info) mutable { promise.deliver(info); },
+            [=](caf::error& why) mutable { promise.deliver(why); });
+  return promise;
+}
+
 caf::behavior run(Self* self, Node* node, int state_fd) {
   keep_first_cause(*self);
   self->set_exit_handler([=](caf::exit_msg&) { stop(self); });
   self->set_down_handler([=](caf::down_msg& down) { forget(self, down); });
-  return {[=](const Msg<msg::Spawn>& request) -> caf::result<Msg<msg::Spawned>> {
-    auto view = request.read();
-    auto actor = spawn(*node, state_fd, *view);
-    if (!actor) return to_caf(actor.error());
-    self->monitor(*actor);
-    self->state.spawned.push_back(*actor);
-    const auto number = node->ref(*actor).actor;
-    return Msg<msg::Spawned>::build([&](msg::Spawned::Builder b) { b.setActor(number); });
-  }};
+  return {[=](const Msg<msg::Spawn>& request) { return on_spawn(self, *node, state_fd, request); },
+          [=](const HostIsHere& news) { self->state.host = news.host; },
+          [=](const Msg<msg::HostQuery>& query) { return pass_on(self, *node, query); }};
 }
 
 }  // namespace
@@ -74,6 +97,7 @@ caf::behavior run(Self* self, Node* node, int state_fd) {
 void register_node_messages(ActorKinds& kinds) {
   kinds.messages().add<msg::Spawn>();
   kinds.messages().add<msg::Spawned>();
+  register_supervise_messages(kinds);
 }
 
 caf::actor spawn_node_actor(Node& node, int state_fd) {

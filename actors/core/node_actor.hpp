@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/actor_message.hpp"
+
 #include <caf/actor.hpp>
 
 namespace troupe {
@@ -11,8 +13,14 @@ class Node;
 /// The messages that every node understands.
 void register_node_messages(ActorKinds& kinds);
 
+/// Tells a node's actor who launches programs for other nodes here (supervise/host_actor.hpp).
+struct HostIsHere {
+  using actor_message = void;
+  caf::actor host;
+};
+
 /// Answers for a node: makes actors of its kinds on request (msg::Spawn -> msg::Spawned), keeps
-/// them alive, and ends them with itself.
+/// them alive, and ends them with itself; passes msg::HostQuery on to the host actor.
 [[nodiscard]] caf::actor spawn_node_actor(Node& node, int state_fd);
 
 }  // namespace troupe

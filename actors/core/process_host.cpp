@@ -6,6 +6,7 @@
 // log.
 #include "actors/core/process_host.hpp"
 
+#include "actors/core/engine_process.hpp"
 #include "actors/core/launcher.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
@@ -14,7 +15,6 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
-#include <unistd.h>
 
 #include <map>
 
@@ -50,10 +50,7 @@ using Self = caf::stateful_actor<Greeter>;
 void report_failure(Self* self, const std::string& name, Error why, bool by_itself = false) {
   const auto it = self->state.expected.find(name);
   if (it == self->state.expected.end()) return;
-  const auto line = by_itself ? last_complaint(it->second.log) : std::string();
-  if (!line.empty()) why.what += "; the last line of its log: " + line;
-  if (!it->second.log.empty()) why.what += " (" + it->second.log.string() + ")";
-  it->second.report(Failure(std::move(why)));
+  it->second.report(Failure(with_log(std::move(why), it->second.log, by_itself)));
   self->state.expected.erase(it);
 }
 
@@ -161,37 +158,22 @@ std::shared_ptr<ChildStarter> Host::starter(HostedActor actor) {
                                           std::move(actor));
 }
 
-/// The secret as a descriptor from which it can be read once: never in arguments or environment.
-Result<Fd> secret_file(const std::string& secret) {
-  auto fd = make_memfd("troupe-secret");
-  if (!fd) return fd;
-  if (::write(fd->get(), secret.data(), secret.size()) != static_cast<ssize_t>(secret.size()) ||
-      ::lseek(fd->get(), 0, SEEK_SET) != 0) {
-    return fail(ErrorCode::resource_exhausted, "cannot write the secret's memory file");
-  }
-  return fd;
-}
-
 Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const std::string& name,
                                               ChildStarter::Report report) {
-  auto secret = secret_file(secret_);
-  if (!secret) return Failure(secret.error());
-  ProcessSpec spec;
-  spec.binary = actor.binary;
-  spec.arguments = {"node",        "--name", name,        "--join", to_string(node_.self().control),
-                    "--secret-fd", "3",      "--launched"};
-  spec.environment = actor.environment;
-  spec.descriptors = {secret->get()};
-  if (actor.state_fd >= 0) {
-    spec.descriptors.push_back(actor.state_fd);
-    spec.environment.emplace_back("TROUPE_STATE_FD", "4");
-  }
-  spec.log = actor.log;
+  EngineProcess engine;
+  engine.binary = actor.binary;
+  engine.node_name = name;
+  engine.host = node_.self().control;
+  engine.secret = secret_;
+  engine.environment = actor.environment;
+  engine.state_fd = actor.state_fd;
+  engine.log = actor.log;
   caf::anon_send(greeter_, Expected{name, actor.spawn, actor.log, std::move(report)});
-  auto process = launcher_.start(spec, [greeter = greeter_, name](const std::string& how) {
-    caf::anon_send(greeter, Ended{name, "the process ended before it was ready: " + how,
-                                  ended_by_itself(how)});
-  });
+  auto process =
+      start_engine(launcher_, engine, [greeter = greeter_, name](const std::string& how) {
+        caf::anon_send(greeter, Ended{name, "the process ended before it was ready: " + how,
+                                      ended_by_itself(how)});
+      });
   if (!process) forget(name);
   return process;
 }

@@ -64,7 +64,7 @@ def node_lines(node, nodes):
             yield f"{head} @{number} {one['name']}"
     elif "struct" in node:
         yield f"{head} struct"
-        for field in node["struct"]["fields"]:
+        for field in node["struct"].get("fields", []):  # none: a struct without any
             number = field["ordinal"].get("explicit", "-")
             yield f"{head} {field_line(field, number, nodes)}"
     elif "annotation" in node:

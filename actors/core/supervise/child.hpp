@@ -22,7 +22,8 @@ class ChildLife {
   [[nodiscard]] virtual bool end() = 0;
   /// Why it ended, if it knows better than the actor's exit reason ("killed by signal 9").
   [[nodiscard]] virtual std::string post_mortem() { return {}; }
-  /// What it was lost with, such as the node that it was on; empty: it ended for itself.
+  /// What it was lost with, such as the node that it was on; empty: it ended for itself. May wait a
+  /// moment for the news.
   [[nodiscard]] virtual std::string lost_with() { return {}; }
 };
 

@@ -94,10 +94,10 @@ void tell_leader(Self* self, std::size_t index, const Error& why, bool normal) {
 }
 
 /// Nothing is left of the child's life; `why` is what its supervisor and its user are told.
-void bury(Self* self, std::size_t index, const Error& why, bool normal) {
+void bury(Self* self, std::size_t index, const Error& why, bool normal,
+          std::string lost_with = {}) {
   auto& child = self->state.children[index];
   child.actor = nullptr;
-  auto lost_with = child.life->lost_with();
   child.life.reset();
   if (!self->state.decisions->stopping()) emit(self, "actor_down", index, "why", why.what);
   tell(self, supervise::Ended{index, child.number, why, normal, std::move(lost_with)});
@@ -153,7 +153,7 @@ void on_started(Self* self, const Started& news) {
   if (!*news.actor) {
     const auto& why = news.actor->error();
     tell_leader(self, news.child, why, false);
-    return bury(self, news.child, why, false);
+    return bury(self, news.child, why, false, child.life->lost_with());
   }
   child.actor = **news.actor;
   self->monitor(child.actor);
@@ -171,14 +171,22 @@ void on_down(Self* self, const caf::down_msg& down) {
   });
   if (it == children.end()) return;
   const auto index = static_cast<std::size_t>(it - children.begin());
-  const bool normal = is_normal_end(down.reason);
+  const bool asked = !it->told.what.empty() || self->state.decisions->stopping();
+  bool normal = is_normal_end(down.reason);
+  std::string lost_with;
+  if (normal && !asked && down.reason == caf::exit_reason::user_shutdown) {
+    // Told to end, but not by its supervisor: it may be that its node goes.
+    lost_with = it->life->lost_with();
+    normal = lost_with.empty();
+  }
   Error why = it->told.what.empty() ? from_caf(down.reason) : it->told;
   // First of all, because others wait for it; how the process ended is known a little later.
   tell_leader(self, index, why, normal);
-  if (!normal && it->told.what.empty()) {
+  if (!normal && !asked) {
     if (const auto better = it->life->post_mortem(); !better.empty()) why.what = better;
+    lost_with = it->life->lost_with();
   }
-  bury(self, index, why, normal);
+  bury(self, index, why, normal, std::move(lost_with));
 }
 
 caf::behavior run(Self* self, std::shared_ptr<SupervisorSpec> spec) {

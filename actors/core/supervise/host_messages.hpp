@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "actors/core/message.hpp"
+#include "actors/core/supervise/host_table.hpp"
+#include "messages/supervise.capnp.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+class ActorKinds;
+
+/// What nodes say to each other about launched programs.
+void register_supervise_messages(ActorKinds& kinds);
+
+void write_resources(msg::Resources::Builder to, const Resources& from);
+[[nodiscard]] Resources read_resources(msg::Resources::Reader from);
+
+void write_ref(msg::ActorRef::Builder to, const ActorRef& ref);
+[[nodiscard]] ActorRef read_ref(msg::ActorRef::Reader from);
+
+void write_life(msg::Launched::Builder to, const HostedLife& life);
+
+/// A Spawn that is part of another message, as a message of its own.
+[[nodiscard]] Msg<msg::Spawn> copy_spawn(msg::Spawn::Reader from);
+void write_spawn(msg::Spawn::Builder to, msg::Spawn::Reader from);
+
+/// Whether a host will start that; the error says what it does not do. A program is a name without
+/// '/', a log a path of plain names below the host's folder, and only variables are set that cannot
+/// make a program load what its host did not choose.
+[[nodiscard]] Result<void> check_launch(msg::Launch::Reader launch);
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+[[nodiscard]] Variables read_environment(msg::Launch::Reader launch);
+
+}  // namespace troupe

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One actor, the placer, knows where the children of this process's supervisors are. A child is
+// wanted, then placed (its launch was asked for), then up; it goes back to wanted when the host
+// finds that it does not fit after all. Its life and the supervisor share LifeNews: why it ended.
+#include "actors/core/supervise/remote_starter.hpp"
+
+#include "actors/core/ask.hpp"
+#include "actors/core/node.hpp"
+#include "actors/core/reason.hpp"
+#include "actors/core/supervise/host_messages.hpp"
+
+#include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/stateful_actor.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+
+namespace troupe {
+namespace {
+
+constexpr Millis launch_time(150000);  // the host gives up before
+constexpr auto try_again_every = std::chrono::seconds(2);
+constexpr auto news_time = std::chrono::seconds(1);
+
+/// What becomes known of a life: written by the placer, read by the supervisor.
+struct LifeNews {
+  std::mutex mutex;
+  std::condition_variable told;
+  std::string where;      ///< "node n1: process 123"
+  std::string how;        ///< empty: nobody knows yet
+  std::string lost_with;  ///< the node, where that is gone
+
+  void end(const std::string& why, const std::string& with = {}) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!how.empty()) return;
+      how = why;
+      lost_with = with;
+    }
+    told.notify_all();
+  }
+};
+
+using Key = std::pair<std::string, std::uint64_t>;  ///< path and life
+
+struct Want {
+  using actor_message = void;
+  Key key;
+  std::shared_ptr<const HostedActor> actor;
+  ChildStarter::Report report;
+  std::shared_ptr<LifeNews> news;
+};
+struct End {
+  using actor_message = void;
+  Key key;
+  bool kill = false;
+  bool forget = false;  ///< nobody waits for its end any more
+};
+
+struct TryAgain {
+  using actor_message = void;
+};
+
+struct Child {
+  Want want;
+  std::optional<HostNode> where;  ///< empty: it waits for a node
+  bool up = false;
+  caf::actor actor;
+  std::string waits_for;
+};
+
+struct State {
+  Node* node = nullptr;
+  std::shared_ptr<NodeDirectory> directory;
+  std::unique_ptr<PlacementPolicy> policy;
+  EventSink emit;
+  std::map<Key, Child> children;
+  std::map<NodeId, caf::actor> watched;  ///< hosts
+};
+using Self = caf::stateful_actor<State>;
+
+PlacementRequest request_for(Self* self, const Child& child) {
+  const auto& actor = *child.want.actor;
+  PlacementRequest request{child.want.key.first, actor.needs, {}};
+  for (const auto& [key, other] : self->state.children) {
+    if (other.where && &other != &child && other.want.actor->group == actor.group) {
+      request.siblings.push_back(other.where->node.id);
+    }
+  }
+  return request;
+}
+
+/// The hosts, less what has been asked of them and they may not have counted yet.
+std::vector<HostNode> hosts_now(Self* self) {
+  auto hosts = self->state.directory->hosts();
+  for (auto& host : hosts) {
+    for (const auto& [key, child] : self->state.children) {
+      if (!child.where || child.up || child.where->node.id != host.node.id) continue;
+      const auto& takes = child.want.actor->needs.amounts;
+      auto& free = host.node.free;
+      free.cpus -= std::min(free.cpus, takes.cpus);
+      free.memory.count -= std::min(free.memory.count, takes.memory.count);
+      free.gpu -= std::min(free.gpu, takes.gpu);
+    }
+  }
+  return hosts;
+}
+
+void wait_for_node(Self* self, Child& child, const std::string& what) {
+  child.where.reset();
+  if (child.waits_for == what) return;
+  child.waits_for = what;
+  if (!self->state.emit) return;
+  self->state.emit(
+      {"actor_waits", {{"path", child.want.key.first}, {"what", "waits for a node with " + what}}});
+}
+
+void report(Child& child, Result<caf::actor> actor) {
+  if (child.want.report) std::exchange(child.want.report, nullptr)(std::move(actor));
+}
+
+Msg<msg::Launch> launch_message(const Want& want) {
+  const auto& actor = *want.actor;
+  return Msg<msg::Launch>::build([&](msg::Launch::Builder b) {
+    b.setLife(want.key.second);
+    b.setGroup(actor.group);
+    b.setNodeName(actor.node_name);
+    b.setProgram(actor.binary);
+    write_spawn(b.initSpawn(), *actor.spawn.read());
+    auto variables = b.initEnvironment(static_cast<unsigned>(actor.environment.size()));
+    for (unsigned i = 0; i < actor.environment.size(); ++i) {
+      variables[i].setName(actor.environment[i].first);
+      variables[i].setValue(actor.environment[i].second);
+    }
+    b.setLog(actor.log.string());
+    write_resources(b.initTakes(), actor.needs.amounts);
+  });
+}
+
+void on_launched(Self* self, const Key& key, msg::Launched::Reader answer) {
+  const auto it = self->state.children.find(key);
+  if (it == self->state.children.end()) return;
+  auto& child = it->second;
+  child.up = true;
+  child.actor = self->state.node->resolve(read_ref(answer.getActor()));
+  {
+    const std::lock_guard lock(child.want.news->mutex);
+    child.want.news->where =
+        "node " + child.where->node.id.name + ": process " + std::to_string(answer.getPid());
+  }
+  report(child, child.actor);
+}
+
+void on_refused(Self* self, const Key& key, const NodeId& host, const Error& why) {
+  const auto it = self->state.children.find(key);
+  if (it == self->state.children.end()) return;
+  if (why.code == ErrorCode::resource_exhausted) {
+    // Others were faster; the directory hears of it soon.
+    return wait_for_node(self, it->second, "room for it (" + why.what + ")");
+  }
+  const auto said = "node " + host.name + ": " + why.what;
+  const bool lost = !self->state.watched.contains(host);
+  it->second.want.news->end(said, lost ? to_string(host) : "");
+  report(it->second, Failure(Error{why.code, said}));
+  self->state.children.erase(it);
+}
+
+void place(Self* self, Child& child) {
+  auto& state = self->state;
+  const auto request = request_for(self, child);
+  const auto hosts = hosts_now(self);
+  std::vector<PlacementNode> nodes;
+  for (const auto& host : hosts) nodes.push_back(host.node);
+  const auto placement = state.policy->place(request, nodes);
+  if (!placement.node) return wait_for_node(self, child, explain(request, placement));
+  const auto chosen = std::find_if(hosts.begin(), hosts.end(), [&](const HostNode& host) {
+    return host.node.id == *placement.node;
+  });
+  child.where = *chosen;
+  child.waits_for.clear();
+  const auto id = chosen->node.id;
+  if (state.watched.try_emplace(id, chosen->host).second) self->monitor(chosen->host);
+  ask(self, chosen->host, launch_time, launch_message(child.want))
+      .then([self, key = child.want.key](
+                const Msg<msg::Launched>& answer) { on_launched(self, key, *answer.read()); },
+            [self, key = child.want.key, id](caf::error& why) {
+              on_refused(self, key, id, from_caf(why));
+            });
+}
+
+void place_those_that_wait(Self* self) {
+  for (auto& [key, child] : self->state.children) {
+    if (!child.where) place(self, child);
+  }
+}
+
+void on_end(Self* self, const End& end) {
+  const auto it = self->state.children.find(end.key);
+  if (it == self->state.children.end()) return;
+  auto& child = it->second;
+  if (end.forget) child.want.report = nullptr;
+  if (!child.where) {
+    const Error why{ErrorCode::aborted, "it was told to end while it waited for a node"};
+    child.want.news->end(why.what);
+    report(child, Failure(why));
+    self->state.children.erase(it);
+    return;
+  }
+  self->send(child.where->host, Msg<msg::EndLife>::build([&](msg::EndLife::Builder b) {
+               b.setPath(end.key.first);
+               b.setLife(end.key.second);
+               b.setKill(end.kill);
+             }));
+  if (end.forget) self->state.children.erase(it);
+}
+
+void on_life_ended(Self* self, msg::LifeEnded::Reader news) {
+  const auto it = self->state.children.find({news.getPath(), news.getLife()});
+  if (it == self->state.children.end()) return;
+  const auto& where = it->second.where;
+  const bool lost = news.getHostStops() && where;
+  it->second.want.news->end(
+      lost ? "node " + where->node.id.name + " is stopping" : std::string(news.getHow()),
+      lost ? to_string(where->node.id) : "");
+}
+
+/// All on that host is lost: its processes end with it, and whoever does not is told to.
+void on_host_down(Self* self, const caf::down_msg& down) {
+  auto& state = self->state;
+  const auto host = std::find_if(state.watched.begin(), state.watched.end(),
+                                 [&](const auto& one) { return one.second == down.source; });
+  if (host == state.watched.end()) return;
+  const auto id = host->first;
+  state.watched.erase(host);
+  for (auto& [key, child] : state.children) {
+    if (!child.where || child.where->node.id != id) continue;
+    child.want.news->end(from_caf(down.reason).what, to_string(id));
+    if (child.actor) self->send_exit(child.actor, caf::exit_reason::kill);
+  }
+}
+
+caf::behavior run(Self* self, Node* node, std::shared_ptr<NodeDirectory> directory,
+                  std::shared_ptr<std::unique_ptr<PlacementPolicy>> policy, EventSink emit) {
+  keep_first_cause(*self);
+  auto& state = self->state;
+  state.node = node;
+  state.directory = std::move(directory);
+  state.policy = std::move(*policy);
+  state.emit = std::move(emit);
+  self->set_down_handler([=](caf::down_msg& down) { on_host_down(self, down); });
+  state.directory->watch(self);
+  self->delayed_send(self, try_again_every, TryAgain{});
+  return {[=](Want& want) {
+            const auto key = want.key;
+            auto& child = self->state.children[key];
+            child.want = std::move(want);
+            place(self, child);
+          },
+          [=](const End& end) { on_end(self, end); },
+          [=](HostsChanged) { place_those_that_wait(self); },
+          [=](TryAgain) {
+            place_those_that_wait(self);
+            self->delayed_send(self, try_again_every, TryAgain{});
+          },
+          [=](const Msg<msg::LifeEnded>& news) { on_life_ended(self, *news.read()); }};
+}
+
+class RemoteLife final : public ChildLife {
+ public:
+  RemoteLife(caf::actor placer, Key key, std::shared_ptr<LifeNews> news)
+      : placer_(std::move(placer)), key_(std::move(key)), news_(std::move(news)) {}
+  ~RemoteLife() override { caf::anon_send(placer_, End{key_, true, true}); }
+
+  void ask_to_stop() override { caf::anon_send(placer_, End{key_, false, false}); }
+  bool end() override {
+    caf::anon_send(placer_, End{key_, true, false});
+    return false;
+  }
+  std::string post_mortem() override {
+    std::unique_lock lock(news_->mutex);
+    news_->told.wait_for(lock, news_time, [&] { return !news_->how.empty(); });
+    if (news_->how.empty() || news_->where.empty() || !news_->lost_with.empty()) return news_->how;
+    return news_->where + ": " + news_->how;
+  }
+  std::string lost_with() override {
+    std::unique_lock lock(news_->mutex);
+    news_->told.wait_for(lock, news_time, [&] { return !news_->how.empty(); });
+    return news_->lost_with;
+  }
+
+ private:
+  caf::actor placer_;
+  Key key_;
+  std::shared_ptr<LifeNews> news_;
+};
+
+class RemoteStarter final : public ChildStarter {
+ public:
+  RemoteStarter(std::shared_ptr<ProcessHost> keeps, caf::actor placer, HostedActor actor)
+      : keeps_(std::move(keeps)),
+        placer_(std::move(placer)),
+        actor_(std::make_shared<const HostedActor>(std::move(actor))) {}
+
+  std::unique_ptr<ChildLife> start(Report report) override {
+    const Key key{actor_->spawn.read()->getPath(), ++lives_};
+    auto news = std::make_shared<LifeNews>();
+    caf::anon_send(placer_, Want{key, actor_, std::move(report), news});
+    return std::make_unique<RemoteLife>(placer_, key, std::move(news));
+  }
+
+ private:
+  std::shared_ptr<ProcessHost> keeps_;
+  caf::actor placer_;
+  std::shared_ptr<const HostedActor> actor_;
+  std::uint64_t lives_ = 0;
+};
+
+class ClusterHost final : public ProcessHost {
+ public:
+  ClusterHost(Node& node, std::shared_ptr<NodeDirectory> directory,
+              std::unique_ptr<PlacementPolicy> policy, EventSink emit)
+      : placer_(node.system().spawn(
+            run, &node, std::move(directory),
+            std::make_shared<std::unique_ptr<PlacementPolicy>>(std::move(policy)),
+            std::move(emit))) {}
+  ~ClusterHost() override { caf::anon_send_exit(placer_, caf::exit_reason::user_shutdown); }
+
+  std::shared_ptr<ChildStarter> starter(HostedActor actor) override {
+    return std::make_shared<RemoteStarter>(shared_from_this(), placer_, std::move(actor));
+  }
+  [[nodiscard]] bool on_this_machine() const override { return false; }
+
+ private:
+  caf::actor placer_;
+};
+
+}  // namespace
+
+std::shared_ptr<ProcessHost> make_cluster_host(Node& node, std::shared_ptr<NodeDirectory> directory,
+                                               std::unique_ptr<PlacementPolicy> policy,
+                                               EventSink emit) {
+  return std::make_shared<ClusterHost>(node, std::move(directory), std::move(policy),
+                                       std::move(emit));
+}
+
+}  // namespace troupe
