@@ -3,6 +3,7 @@
 // found here, because CLI11 only says that it met something that it did not expect.
 #include "apps/troupe/command_line.hpp"
 
+#include "actors/core/supervise/placement.hpp"
 #include "apps/troupe/address.hpp"
 #include "apps/troupe/graph/graph_help.hpp"
 #include "messages/reflect.hpp"
@@ -69,18 +70,21 @@ std::string check_name(const std::string& name) {
   return "'" + name + "' is no node name: use letters, digits, '.', '_' and '-', at most 100";
 }
 
+std::string check_label(const std::string& label) {
+  return is_label(label) ? std::string() : "'" + label + "' is no label: " + label_rule;
+}
+
+Address address_of(const std::string& flag, const std::string& text) {
+  auto address = parse_address(text);
+  if (!address) throw CLI::ValidationError(flag, "'" + text + "': " + address.error().what);
+  return *address;
+}
+
 // An option that is a host and a port.
 void add_address(CLI::App& app, const std::string& flag, std::optional<Address>& into,
                  const std::string& help) {
   app.add_option_function<std::string>(
-         flag,
-         [&into, flag](const std::string& text) {
-           auto address = parse_address(text);
-           if (!address)
-             throw CLI::ValidationError(flag, "'" + text + "': " + address.error().what);
-           into = *address;
-         },
-         help)
+         flag, [&into, flag](const std::string& text) { into = address_of(flag, text); }, help)
       ->type_name("HOST:PORT");
 }
 
@@ -112,9 +116,22 @@ void add_output(CLI::App& app, Output& into, std::map<std::string, Output> words
       ->type_name(listed);
 }
 
-void add_secret(CLI::App& app, std::string& into) {
-  app.add_option("--secret-file", into, "File with the cluster's secret, mode 0600")
+CLI::Option* add_secret(CLI::App& app, std::string& into) {
+  return app.add_option("--secret-file", into, "File with the cluster's secret, mode 0600")
       ->type_name("FILE");
+}
+
+void add_cluster(CLI::App& app, RunOptions& into, CLI::Option& in_process) {
+  auto* cluster = app.add_option_function<std::vector<std::string>>(
+      "--cluster",
+      [&into](const std::vector<std::string>& texts) {
+        for (const auto& text : texts) into.cluster.push_back(address_of("--cluster", text));
+      },
+      "Run the actors on the nodes of a cluster; this is one of them. May be given several times");
+  cluster->allow_extra_args(false)->type_name("HOST:PORT")->excludes(&in_process);
+  add_secret(app, into.secret_file)->needs(cluster);
+  app.add_flag("--encrypt", into.encrypt, "Encrypt what is said in the cluster, as its nodes do")
+      ->needs(cluster);
 }
 
 void add_run(CLI::App& root, RunOptions& into) {
@@ -128,7 +145,9 @@ void add_run(CLI::App& root, RunOptions& into) {
       ->allow_extra_args(false)
       ->type_name("STEP[:PHASE[:TRAINER]]")
       ->check(CLI::Validator(check_kill, ""));
-  app.add_flag("--in-process", into.in_process, "Run all actors in this process");
+  auto* in_process =
+      app.add_flag("--in-process", into.in_process, "Run all actors in this process");
+  add_cluster(app, into, *in_process);
   app.add_option_function<std::string>(
          "-o,--output",
          [&into](const std::string& word) {
@@ -144,6 +163,26 @@ void add_run(CLI::App& root, RunOptions& into) {
              " run apps/examples/digits.toml --set trainers.count=3 --kill-one-at 40");
 }
 
+// What actors of other nodes' jobs find here.
+void add_offers(CLI::App& app, NodeCommandOptions& into) {
+  app.add_option("--label", into.labels,
+                 "A label that actors may need (needs.labels). May be given several times")
+      ->allow_extra_args(false)
+      ->type_name("LABEL")
+      ->check(CLI::Validator(check_label, ""));
+  app.add_option("--cpus", into.cpus, "Processors to offer (default: all)")->type_name("NUMBER");
+  app.add_option("--gpu", into.gpu, "GPUs to offer (default: all)")->type_name("NUMBER");
+  app.add_option_function<std::string>(
+         "--memory",
+         [&into](const std::string& text) {
+           const auto bytes = parse_bytes(text);
+           if (!bytes) throw CLI::ValidationError("--memory", bytes.error().what);
+           into.memory = *bytes;
+         },
+         "Memory to offer, such as 16GiB (default: all)")
+      ->type_name("BYTES");
+}
+
 void add_node(CLI::App& root, NodeCommandOptions& into) {
   auto& app = *root.add_subcommand("node", "Be a node of a cluster");
   add_address(app, "--listen", into.listen, "Where the control port listens");
@@ -154,7 +193,8 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
   add_secret(app, into.secret_file);
   app.add_flag("--encrypt", into.encrypt,
                "Encrypt all that nodes say to each other; all nodes of a cluster or none");
-  // For the processes that a host node starts (actors/core/process_host.cpp), so not in the help.
+  add_offers(app, into);
+  // For the processes that a host node starts (actors/core/engine_process.cpp), so not in the help.
   app.add_flag("--launched", into.launched)->group("");
   app.add_option("--secret-fd", into.secret_fd)->group("")->check(CLI::NonNegativeNumber);
   app.footer("Example: a node that others can join, and one that joins it\n  " + root.get_name() +

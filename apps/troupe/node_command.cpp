@@ -9,6 +9,7 @@
 #include "actors/net/control_connection.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/launches.hpp"
 #include "apps/troupe/host/lifeline.hpp"
 #include "apps/troupe/host/secrets.hpp"
 #include "apps/troupe/host/signals.hpp"
@@ -117,12 +118,19 @@ int run_node(const NodeCommandOptions& options, const ActorKinds& kinds) {
   start_log(asked->name, LogLevel::info);
   const bool local = is_loopback(asked->listen) && (!options.join || is_loopback(*options.join));
   UcxWorker::set_environment(local);
+  const auto secret = asked->secret.text();
   auto node = Node::start(std::move(*asked), kinds);
   if (!node) return complain(node.error().what);
   Inbox<News> inbox;
   auto watcher = spawn_watcher(**node, inbox);
   (*node)->watch(watcher);
   const auto& self = (*node)->self();
+  std::unique_ptr<LaunchesForOthers> host;
+  if (!options.launched) {
+    auto made = LaunchesForOthers::start(**node, options, secret);
+    if (!made) return complain(made.error().what);
+    host = std::move(*made);
+  }
   if (!options.launched) {
     std::printf("node %s listens on %s\n", self.id.name.c_str(), to_string(self.control).c_str());
     std::fflush(stdout);
@@ -132,6 +140,7 @@ int run_node(const NodeCommandOptions& options, const ActorKinds& kinds) {
   end_within(stop_limit);
   caf::anon_send_exit(watcher, caf::exit_reason::user_shutdown);
   watcher = nullptr;
+  host.reset();
   node->reset();
   return status;
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "messages/ids.hpp"
+#include "messages/units.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -21,17 +23,24 @@ struct RunOptions {
   std::vector<std::string> sets;         ///< "trainers.count=3", for load_graph
   std::vector<std::string> kill_one_at;  ///< "40", "40:exchange", "40:exchange:1"
   bool in_process = false;
-  bool json = false;  ///< -o json: one event a line
+  bool json = false;             ///< -o json: one event a line
+  std::vector<Address> cluster;  ///< members of the cluster to run on; empty: this machine
+  std::string secret_file;       ///< of that cluster; empty: the default place
+  bool encrypt = false;          ///< as that cluster does
 };
 
 /// `troupe node`
 struct NodeCommandOptions {
   std::optional<Address> listen;  ///< port 0: any free port
   std::optional<Address> join;
-  std::string name;              ///< empty: made from the host's name
-  std::string secret_file;       ///< empty: the default place
-  bool encrypt = false;          ///< all that it says to other nodes; they must want the same
-  bool launched = false;         ///< a host node started it: it ends when `join` is gone
+  std::string name;                   ///< empty: made from the host's name
+  std::string secret_file;            ///< empty: the default place
+  bool encrypt = false;               ///< all that it says to other nodes; they must want the same
+  std::vector<std::string> labels;    ///< for what actors need, as graphs say it
+  std::optional<std::uint32_t> cpus;  ///< what it offers; empty: what the machine has
+  std::optional<std::uint32_t> gpu;   ///< as above
+  std::optional<Bytes> memory;        ///< as above
+  bool launched = false;              ///< a host node started it: it ends when `join` is gone
   std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
 };
 

@@ -7,12 +7,18 @@
 #include "actors/control/application.hpp"
 #include "actors/control/graph_load.hpp"
 #include "actors/core/node.hpp"
+#include "actors/core/supervise/node_directory.hpp"
+#include "actors/core/supervise/placement.hpp"
+#include "actors/core/supervise/remote_starter.hpp"
+#include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/machine.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/host/report.hpp"
 #include "apps/troupe/host/run_directory.hpp"
+#include "apps/troupe/host/secrets.hpp"
 #include "apps/troupe/host/signals.hpp"
 #include "apps/troupe/host/streams.hpp"
 
@@ -27,6 +33,8 @@
 
 namespace troupe {
 namespace {
+
+constexpr Millis join_time(15000);
 
 /// Either something happened, or the application has ended.
 struct News {
@@ -72,6 +80,19 @@ std::vector<std::string> led_groups(msg::AppGraph::Reader graph, const ActorKind
   return paths;
 }
 
+/// A cluster's hosts look for programs themselves.
+Result<void> check_names(msg::AppGraph::Reader graph) {
+  for (const auto actor : graph.getActor()) {
+    const std::string binary = actor.getBinary();
+    if (binary.find('/') == std::string::npos) continue;
+    return fail(ErrorCode::invalid_argument,
+                std::string(actor.getPath()) +
+                    ": on a cluster, 'binary' is a name that each host " +
+                    "looks for beside its own troupe, not the path " + binary);
+  }
+  return {};
+}
+
 /// What can be said before anything is started; may become another program.
 Result<void> prepare(const RunOptions& options, const ActorKinds& kinds,
                      msg::AppGraph::Reader graph) {
@@ -82,6 +103,7 @@ Result<void> prepare(const RunOptions& options, const ActorKinds& kinds,
                     std::to_string(groups.size()) + ": " +
                     fmt::format("{}", fmt::join(groups, ", ")));
   }
+  if (!options.cluster.empty()) return check_names(graph);
   if (!options.in_process) return check_programs(graph, kinds);
   const char* stands_for = std::getenv(stands_for_variable);
   auto host = other_host(graph, kinds, stands_for == nullptr ? "" : stands_for);
@@ -112,35 +134,7 @@ Outcome follow(Inbox<News>& inbox, const Signals& signals, const caf::actor& app
   }
 }
 
-int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph::Reader graph,
-              const std::filesystem::path& run_dir) {
-  auto data = LineFile::take_stdout();
-  const Signals signals;
-  Reporter reporter({graph.getApp().getName(), led_groups(graph, kinds), options.json, run_dir},
-                    std::move(data));
-  UcxWorker::set_environment(true);
-  Inbox<News> inbox;
-  LoopbackHub hub;
-  NodeOptions node_options;
-  node_options.name = std::string(graph.getApp().getName()) + ".host";
-  if (options.in_process) node_options.hub = &hub;
-  const auto secret = node_options.secret.text();
-  auto node = Node::start(std::move(node_options), kinds);
-  if (!node) return complain(node.error());
-
-  ApplicationOptions application;
-  application.run_dir = run_dir;
-  application.faults = options.kill_one_at;
-  application.emit = [&](Event event) { inbox.put({std::move(event), {}}); };
-  if (!options.in_process) application.host = ProcessHost::make(**node, secret);
-  application.find_program = find_program;
-  application.ended = [&](Result<void> result) { inbox.put({{}, std::move(result)}); };
-  auto started = start_application(**node, graph, std::move(application));
-  if (!started) return complain(started.error());
-
-  const auto outcome = follow(inbox, signals, *started, reporter);
-  *started = nullptr;
-  node->reset();
+int report_outcome(const Outcome& outcome, Reporter& reporter) {
   if (outcome.signal) Signals::die_of(*outcome.signal);
   if (outcome.result) {
     reporter.finish();
@@ -150,6 +144,73 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   }
   if (!reporter.status()) complain(reporter.status().error());
   return outcome.result && reporter.status() ? 0 : 1;
+}
+
+Result<NodeOptions> node_options(const RunOptions& options, const std::string& job,
+                                 LoopbackHub& hub) {
+  NodeOptions node;
+  node.name = job + ".host";
+  if (options.in_process) node.hub = &hub;
+  if (options.cluster.empty()) return node;
+  // Two runs of one job may be members of one cluster.
+  node.name = member_node_name(job, "host", static_cast<std::uint32_t>(::getpid()));
+  auto own = own_address_towards(options.cluster.front());
+  if (!own) return Failure(own.error());
+  node.listen.host = *own;
+  auto secret = find_secret(options.secret_file, node.listen);
+  if (!secret) return Failure(secret.error());
+  node.secret = std::move(*secret);
+  node.encrypt = options.encrypt;
+  return node;
+}
+
+/// Where the members of groups live: in this process (nobody), in processes of this machine, or on
+/// the hosts of a cluster, which is joined here.
+Result<std::shared_ptr<ProcessHost>> find_host(const RunOptions& options, Node& node,
+                                               const std::string& secret, const EventSink& emit) {
+  if (options.in_process) return std::shared_ptr<ProcessHost>();
+  if (options.cluster.empty()) return ProcessHost::make(node, secret);
+  auto directory = PeerDirectory::make(node);
+  if (auto joined = directory->join(options.cluster, join_time); !joined) {
+    return Failure(joined.error());
+  }
+  return make_cluster_host(node, std::move(directory), make_spreading_policy(), emit);
+}
+
+int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph::Reader graph,
+              const std::filesystem::path& run_dir) {
+  auto data = LineFile::take_stdout();
+  const Signals signals;
+  Reporter reporter({graph.getApp().getName(), led_groups(graph, kinds), options.json, run_dir},
+                    std::move(data));
+  Inbox<News> inbox;
+  LoopbackHub hub;
+  auto asked = node_options(options, graph.getApp().getName(), hub);
+  if (!asked) return complain(asked.error());
+  UcxWorker::set_environment(is_loopback(asked->listen));
+  const auto secret = asked->secret.text();
+  auto node = Node::start(std::move(*asked), kinds);
+  if (!node) return complain(node.error());
+
+  ApplicationOptions application;
+  application.run_dir = run_dir;
+  application.faults = options.kill_one_at;
+  application.emit = [&](Event event) { inbox.put({std::move(event), {}}); };
+  auto host = find_host(options, **node, secret, application.emit);
+  if (!host) return complain(host.error());
+  application.host = std::move(*host);
+  application.find_program = find_program;
+  if (!options.cluster.empty()) {
+    application.find_program = [](const std::string& name) -> Result<std::string> { return name; };
+  }
+  application.ended = [&](Result<void> result) { inbox.put({{}, std::move(result)}); };
+  auto started = start_application(**node, graph, std::move(application));
+  if (!started) return complain(started.error());
+
+  const auto outcome = follow(inbox, signals, *started, reporter);
+  *started = nullptr;
+  node->reset();
+  return report_outcome(outcome, reporter);
 }
 
 }  // namespace

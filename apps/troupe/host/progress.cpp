@@ -122,6 +122,9 @@ std::string Progress::on_event(const Event& event, Time now) {
   if (event.name == "actor_down") {
     return line(text_field(event, "path") + " is down: " + text_field(event, "why"));
   }
+  if (event.name == "actor_waits") {
+    return line(text_field(event, "path") + " " + text_field(event, "what"));
+  }
   if (event.name == "view") {
     return line(fmt::format("{}: {} trainer(s) go on from step {}: {}",
                             name_of(text_field(event, "path")),

@@ -74,6 +74,36 @@ BOOST_AUTO_TEST_CASE(node_takes_addresses_and_a_name) {
   BOOST_TEST(!node.secret_fd.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(node_says_what_it_offers_to_actors) {
+  const auto node =
+      options_of<NodeCommandOptions>({"node", "--label", "ssd", "--label", "rack=7", "--cpus", "2",
+                                      "--gpu", "0", "--memory", "3GiB"});
+  BOOST_TEST((node.labels == std::vector<std::string>{"ssd", "rack=7"}));
+  BOOST_TEST(node.cpus.value() == 2u);
+  BOOST_TEST(node.gpu.value() == 0u);
+  BOOST_TEST((node.memory == 3_GiB));
+  BOOST_TEST(!options_of<NodeCommandOptions>({"node"}).cpus);
+  for (const auto& bad :
+       {std::vector<std::string>{"--label", "two words"}, {"--cpus", "-1"}, {"--memory", "much"}}) {
+    const auto line = parse({"node", bad[0], bad[1]});
+    BOOST_TEST(line.exit_status == 2);
+    BOOST_TEST(line.text.find(bad[0]) != std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(run_joins_a_cluster_by_one_or_more_of_its_members) {
+  const auto run = options_of<RunOptions>({"run", "--cluster", "127.0.0.1:1", "g.toml", "--cluster",
+                                           "[::1]:2", "--secret-file", "s", "--encrypt"});
+  BOOST_TEST(run.graph == "g.toml");
+  BOOST_TEST((run.cluster == std::vector<Address>{{"127.0.0.1", 1}, {"::1", 2}}));
+  BOOST_TEST(run.secret_file == "s");
+  BOOST_TEST(run.encrypt);
+  BOOST_TEST(parse({"run", "g.toml", "--encrypt"}).exit_status == 2);
+  BOOST_TEST(parse({"run", "g.toml", "--cluster", "x"}).text.find("--cluster") !=
+             std::string::npos);
+  BOOST_TEST(parse({"run", "g.toml", "--cluster", "127.0.0.1:1", "--in-process"}).exit_status == 2);
+}
+
 BOOST_AUTO_TEST_CASE(node_takes_what_a_host_passes_to_the_processes_that_it_starts) {
   const auto node =
       options_of<NodeCommandOptions>({"node", "--name", "digits.trainers-0.1", "--join",
