@@ -3,6 +3,7 @@
 
 #include "actors/core/node_actor.hpp"
 #include "actors/core/remote/net_module.hpp"
+#include "actors/core/supervise/path_router.hpp"
 #include "actors/net/bulk/bulk.hpp"
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
@@ -17,7 +18,8 @@ Node::Node(NodeOptions options, const ActorKinds& kinds)
       kinds_(kinds),
       id_{options_.name, random_number()},
       config_(std::make_unique<NodeConfig>(id_, kinds.messages())),
-      system_(std::make_unique<caf::actor_system>(*config_)) {}
+      system_(std::make_unique<caf::actor_system>(*config_)),
+      paths_(std::make_unique<PathRouter>(*system_)) {}
 
 Result<std::unique_ptr<Node>> Node::start(NodeOptions options, const ActorKinds& kinds) {
   if (!is_node_name(options.name)) {
@@ -62,6 +64,7 @@ Node::~Node() {
     self->send_exit(node_actor_, caf::exit_reason::user_shutdown);
     self->wait_for(node_actor_);
   }
+  paths_->close({ErrorCode::aborted, "this node is stopping"});
   if (transport_) transport_->stop();
   if (bulk_) bulk_->detach();
   system_->network_manager().remote().detach();

@@ -18,6 +18,7 @@ namespace troupe {
 
 class Bulk;
 class LoopbackHub;
+class PathRouter;
 struct NodeConfig;
 
 struct NodeOptions {
@@ -51,6 +52,9 @@ class Node {
   /// The actor that spawns kinds on another node.
   [[nodiscard]] caf::actor node_actor_of(const PeerInfo& peer);
 
+  /// Addresses of the actors that supervisors of this node look after.
+  [[nodiscard]] PathRouter& paths() { return *paths_; }
+
   /// From now on this node launches programs for others; see supervise/host_actor.hpp.
   void host_is(const caf::actor& host);
 
@@ -77,6 +81,7 @@ class Node {
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Bulk> bulk_;
   std::unique_ptr<caf::actor_system> system_;
+  std::unique_ptr<PathRouter> paths_;
   PeerInfo self_;
   caf::actor node_actor_;
 };

@@ -116,6 +116,7 @@ class ProcessLife final : public ChildLife {
   void ask_to_stop() override {
     if (process_) process_->terminate();
   }
+  int pid() const override { return process_ ? process_->pid() : 0; }
   bool end() override {
     process_.reset();
     return true;

@@ -17,6 +17,8 @@ class ChildLife {
   virtual ~ChildLife() = default;
   /// Begins an orderly end; the supervisor has told the actor already.
   virtual void ask_to_stop() {}
+  /// The process on this host that it is; 0: in this one, or not known.
+  [[nodiscard]] virtual int pid() const { return 0; }
   /// Ends it now. True: it is gone for certain; false: its actor's DOWN is still to come, or, where
   /// it has not come up yet, the report of its start.
   [[nodiscard]] virtual bool end() = 0;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/core/supervise/supervisor.hpp"
 
+#include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
+#include "actors/core/supervise/path_router.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
@@ -38,6 +41,7 @@ struct Child {
 };
 
 struct State {
+  Node* node = nullptr;
   SupervisorSpec spec;
   std::optional<supervise::State> decisions;
   std::vector<Child> children;
@@ -63,6 +67,32 @@ void emit(Self* self, const char* name, std::size_t child, const char* key = "",
   Event event{name, {{"path", self->state.spec.children[child].path}}};
   if (*key != '\0') event.fields.emplace_back(key, std::move(text));
   self->state.spec.emit(std::move(event));
+}
+
+/// Tells those who look at this node of a life that has come up.
+void announce(Self* self, std::size_t index) {
+  auto& state = self->state;
+  const auto& path = state.spec.children[index].path;
+  const auto& child = state.children[index];
+  state.node->paths().up(path, child.actor);
+  if (!state.spec.observer) return;
+  const int pid = child.life->pid();
+  state.spec.observer->up(
+      {path, state.node->ref(child.actor), state.node->ref(self), pid != 0 ? pid : ::getpid()});
+}
+
+void announce_end(Self* self, std::size_t index, const Error& why, bool normal) {
+  auto& state = self->state;
+  const auto& path = state.spec.children[index].path;
+  const bool comes_back = state.decisions->comes_back(index, normal);
+  state.node->paths().down(path, why, comes_back);
+  if (state.spec.observer) state.spec.observer->down(path, why, comes_back);
+}
+
+void announce_wait(Self* self, std::size_t index, const std::string& what) {
+  emit(self, "actor_waits", index, "what", what);
+  const auto& spec = self->state.spec;
+  if (spec.observer) spec.observer->waiting(spec.children[index].path, what);
 }
 
 void carry_out(Self* self, const supervise::Start& effect) {
@@ -99,6 +129,7 @@ void bury(Self* self, std::size_t index, const Error& why, bool normal,
   auto& child = self->state.children[index];
   child.actor = nullptr;
   child.life.reset();
+  announce_end(self, index, why, normal);
   if (!self->state.decisions->stopping()) emit(self, "actor_down", index, "why", why.what);
   tell(self, supervise::Ended{index, child.number, why, normal, std::move(lost_with)});
 }
@@ -115,8 +146,8 @@ void carry_out(Self* self, const supervise::Kill& effect) {
 }
 
 void carry_out(Self* self, const supervise::Wait& effect) {
-  emit(self, "actor_waits", effect.child, "what",
-       "starts again in " + std::to_string(effect.delay.count()) + " ms");
+  announce_wait(self, effect.child,
+                "starts again in " + std::to_string(effect.delay.count()) + " ms");
 }
 
 void carry_out(Self* self, const supervise::Finish& effect) {
@@ -161,6 +192,7 @@ void on_started(Self* self, const Started& news) {
   if (self->state.decisions->stopping()) return;
   const auto& spec = self->state.spec.children[news.child];
   emit(self, "actor_up", news.child);
+  announce(self, news.child);
   if (spec.leader) self->send(spec.leader, MemberUp{spec.index, child.actor});
 }
 
@@ -189,8 +221,25 @@ void on_down(Self* self, const caf::down_msg& down) {
   bury(self, index, why, normal, std::move(lost_with));
 }
 
-caf::behavior run(Self* self, std::shared_ptr<SupervisorSpec> spec) {
+/// Somebody wants the child to end.
+void end_child(Self* self, const EndChild& wish) {
+  auto& state = self->state;
+  for (std::size_t i = 0; i < state.children.size(); ++i) {
+    auto& child = state.children[i];
+    if (state.spec.children[i].path != wish.path || !child.actor) continue;
+    log_info("{}: {}: {}", wish.path, wish.stop ? "asked to stop" : "killed", wish.why);
+    child.told = {ErrorCode::aborted, wish.why};
+    if (wish.stop) return self->send_exit(child.actor, caf::exit_reason::user_shutdown);
+    if (!child.life->end()) return;  // its DOWN comes
+    self->demonitor(child.actor);
+    tell_leader(self, i, child.told, false);
+    return bury(self, i, child.told, false);
+  }
+}
+
+caf::behavior run(Self* self, Node* node, std::shared_ptr<SupervisorSpec> spec) {
   keep_first_cause(*self);
+  self->state.node = node;
   self->state.spec = std::move(*spec);
   self->state.children.resize(self->state.spec.children.size());
   self->state.decisions.emplace(rules_of(self->state.spec));
@@ -198,6 +247,7 @@ caf::behavior run(Self* self, std::shared_ptr<SupervisorSpec> spec) {
   self->set_down_handler([=](caf::down_msg& down) { on_down(self, down); });
   tell(self, supervise::Begin{});
   return {[=](const Started& news) { on_started(self, news); },
+          [=](const EndChild& wish) { end_child(self, wish); },
           [=](const TimeToLook&) {
             self->state.looks_at.reset();
             tell(self, supervise::Tick{});
@@ -208,7 +258,8 @@ caf::behavior run(Self* self, std::shared_ptr<SupervisorSpec> spec) {
 
 caf::actor spawn_supervisor(Node& node, SupervisorSpec spec) {
   // Detached: it may wait a moment for a process to be gone.
-  return node.system().spawn<caf::detached>(run, std::make_shared<SupervisorSpec>(std::move(spec)));
+  return node.system().spawn<caf::detached>(run, &node,
+                                            std::make_shared<SupervisorSpec>(std::move(spec)));
 }
 
 }  // namespace troupe

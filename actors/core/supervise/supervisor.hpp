@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/actor_message.hpp"
+#include "actors/core/actor_observer.hpp"
 #include "actors/core/event.hpp"
 #include "actors/core/supervise/child.hpp"
 #include "actors/core/supervise/supervisor_state.hpp"
@@ -49,13 +50,15 @@ struct SupervisorSpec {
   RestartBudget budget{5, std::chrono::seconds(60)};
   std::vector<ChildSpec> children;
   EventSink emit;
+  std::shared_ptr<ActorObserver> observer;  ///< may be empty
 };
 
 /// Starts its children in order, starts one again when it ends, with others if its strategy says
 /// so, and gives up when that happens too often: then it stops all, and ends with an Error that
 /// names the child and the first cause. Ends normally when no child is left that should live. When
 /// it is told to exit it stops its children in reverse order, one after the other. The decisions
-/// are those of supervise::State (supervisor_state.hpp).
+/// are those of supervise::State (supervisor_state.hpp). Tells the node's PathRouter who lives
+/// where. Understands EndChild (actor_observer.hpp).
 [[nodiscard]] caf::actor spawn_supervisor(Node& node, SupervisorSpec spec);
 
 }  // namespace troupe

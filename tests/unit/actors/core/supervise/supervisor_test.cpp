@@ -268,5 +268,41 @@ BOOST_AUTO_TEST_CASE(who_does_not_stop_when_asked_is_killed) {
   theatre.supervisor = nullptr;
 }
 
+struct Recorder final : ActorObserver {
+  void expect(const ActorSeat&) override {}
+  void up(const ActorLife& life) override { note("up " + life.path); }
+  void down(const std::string& path, const Error& why, bool comes_back) override {
+    note("down " + path + ": " + why.what + (comes_back ? ", comes back" : ""));
+  }
+  void waiting(const std::string& path, const std::string&) override { note("waits " + path); }
+  void note(std::string what) {
+    const std::lock_guard lock(mutex);
+    notes.push_back(std::move(what));
+  }
+  bool has(const std::string& what) {
+    const std::lock_guard lock(mutex);
+    return std::find(notes.begin(), notes.end(), what) != notes.end();
+  }
+
+  std::mutex mutex;
+  std::vector<std::string> notes;
+};
+
+BOOST_AUTO_TEST_CASE(ends_a_child_on_request_and_tells_its_observer) {
+  Theatre theatre;
+  const auto recorder = std::make_shared<Recorder>();
+  theatre.spec.observer = recorder;
+  theatre.add(Restart::permanent);
+  theatre.add(Restart::transient);
+  theatre.go();
+  caf::anon_send(theatre.supervisor, EndChild{"/jobs/test/w/0", "by hand", false, 0});
+  BOOST_TEST(eventually([&] { return theatre.started(0) == 2; }));
+  BOOST_TEST(recorder->has("down /jobs/test/w/0: by hand, comes back"));
+  caf::anon_send(theatre.supervisor, EndChild{"/jobs/test/w/1", "enough", true, 0});
+  BOOST_TEST(eventually([&] { return recorder->has("down /jobs/test/w/1: enough"); }));
+  BOOST_TEST(theatre.started(1) == 1);
+  BOOST_TEST(recorder->has("up /jobs/test/w/0"));
+}
+
 }  // namespace
 }  // namespace troupe
