@@ -69,6 +69,7 @@ Node::~Node() {
   if (bulk_) bulk_->detach();
   system_->network_manager().remote().detach();
   node_actor_ = nullptr;
+  system_.reset();  // supervisors that still end have the use of paths_
 }
 
 caf::actor Node::resolve(const ActorRef& ref) {

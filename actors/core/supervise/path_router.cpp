@@ -107,6 +107,7 @@ caf::strong_actor_ptr PathRouter::make(const std::string& path) {
 
 caf::actor PathRouter::at(const std::string& path) {
   const std::lock_guard lock(mutex_);
+  if (closed_) return nullptr;
   auto& handle = addresses_[path];
   if (!handle) {
     handle = make(path);
@@ -130,6 +131,7 @@ std::uint64_t PathRouter::dropped() const {
 
 void PathRouter::up(const std::string& path, const caf::actor& actor) {
   const std::lock_guard lock(mutex_);
+  if (closed_) return;
   living_[path] = actor;
   if (const auto it = addresses_.find(path); it != addresses_.end())
     address_of(it->second).up(actor);
@@ -155,6 +157,7 @@ void PathRouter::close(const Error& why) {
   std::map<std::string, caf::strong_actor_ptr> all;
   {
     const std::lock_guard lock(mutex_);
+    closed_ = true;
     all.swap(addresses_);
     living_.clear();
   }

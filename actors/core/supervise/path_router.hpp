@@ -33,8 +33,8 @@ class PathRouter {
   ~PathRouter();
   PathRouter(const PathRouter&) = delete;
 
-  /// The address of a path. Of one that no supervisor has spoken of it waits, as if it was being
-  /// started.
+  /// The address of a path; empty once the node stops. Where no supervisor has spoken of the path,
+  /// what is sent waits, as if its child was being started.
   [[nodiscard]] caf::actor at(const std::string& path);
   /// Who lives there now, itself; empty: nobody.
   [[nodiscard]] caf::actor now_at(const std::string& path) const;
@@ -45,7 +45,7 @@ class PathRouter {
   void up(const std::string& path, const caf::actor& actor);
   void down(const std::string& path, const Error& why, bool comes_back);
 
-  /// Ends all addresses: the node stops.
+  /// Ends all addresses, and from now on knows nobody: the node stops.
   void close(const Error& why);
 
  private:
@@ -56,6 +56,7 @@ class PathRouter {
   mutable std::mutex mutex_;
   std::map<std::string, caf::strong_actor_ptr> addresses_;
   std::map<std::string, caf::actor> living_;
+  bool closed_ = false;
   std::uint64_t dropped_ = 0;  ///< of addresses that are no more
 };
 
