@@ -80,6 +80,10 @@ caf::actor Node::node_actor_of(const PeerInfo& peer) {
   return resolve({peer.id, peer.control, peer.node_actor});
 }
 
+void Node::offer(const std::string& service, const caf::actor& actor) {
+  caf::anon_send(node_actor_, OfferService{service, actor});
+}
+
 void Node::run_inline(const caf::actor& actor) {
   system_->network_manager().remote().run_inline(actor);
 }

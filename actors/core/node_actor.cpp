@@ -6,11 +6,13 @@
 #include "actors/core/message.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
+#include "messages/control.capnp.h"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/result.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include <map>
 #include <vector>
 
 namespace troupe {
@@ -18,6 +20,7 @@ namespace {
 
 struct State {
   std::vector<caf::actor> spawned;
+  std::map<std::string, caf::actor> services;
   bool stopping = false;
 };
 using Self = caf::stateful_actor<State>;
@@ -36,6 +39,17 @@ Result<caf::actor> spawn(Node& node, int state_fd, msg::Spawn::Reader request) {
                       .index = request.getIndex(),
                       .count = request.getCount(),
                       .state_fd = state_fd});
+}
+
+caf::result<Msg<msg::FoundService>> find_service(const Self* self, Node& node,
+                                                 const std::string& name) {
+  const auto it = self->state.services.find(name);
+  if (it == self->state.services.end() || !it->second) {
+    return to_caf(
+        {ErrorCode::not_found, "node " + node.self().id.name + " does not provide '" + name + "'"});
+  }
+  const auto number = node.ref(it->second).actor;
+  return Msg<msg::FoundService>::build([&](msg::FoundService::Builder b) { b.setActor(number); });
 }
 
 void stop(Self* self) {
@@ -59,14 +73,18 @@ caf::behavior run(Self* self, Node* node, int state_fd) {
   self->set_exit_handler([=](caf::exit_msg&) { stop(self); });
   self->set_down_handler([=](caf::down_msg& down) { forget(self, down); });
   return {[=](const Msg<msg::Spawn>& request) -> caf::result<Msg<msg::Spawned>> {
-    auto view = request.read();
-    auto actor = spawn(*node, state_fd, *view);
-    if (!actor) return to_caf(actor.error());
-    self->monitor(*actor);
-    self->state.spawned.push_back(*actor);
-    const auto number = node->ref(*actor).actor;
-    return Msg<msg::Spawned>::build([&](msg::Spawned::Builder b) { b.setActor(number); });
-  }};
+            auto view = request.read();
+            auto actor = spawn(*node, state_fd, *view);
+            if (!actor) return to_caf(actor.error());
+            self->monitor(*actor);
+            self->state.spawned.push_back(*actor);
+            const auto number = node->ref(*actor).actor;
+            return Msg<msg::Spawned>::build([&](msg::Spawned::Builder b) { b.setActor(number); });
+          },
+          [=](const OfferService& offer) { self->state.services[offer.name] = offer.actor; },
+          [=](const Msg<msg::FindService>& request) {
+            return find_service(self, *node, request.read()->getName());
+          }};
 }
 
 }  // namespace
@@ -74,6 +92,8 @@ caf::behavior run(Self* self, Node* node, int state_fd) {
 void register_node_messages(ActorKinds& kinds) {
   kinds.messages().add<msg::Spawn>();
   kinds.messages().add<msg::Spawned>();
+  kinds.messages().add<msg::FindService>();
+  kinds.messages().add<msg::FoundService>();
 }
 
 caf::actor spawn_node_actor(Node& node, int state_fd) {

@@ -119,6 +119,7 @@ class ProcessLife final : public ChildLife {
   void ask_to_stop() override {
     if (process_) process_->terminate();
   }
+  int pid() const override { return process_ ? process_->pid() : 0; }
   std::string post_mortem() override {
     if (!process_) return {};
     const auto how = process_->wait_for_end(Millis(200));

@@ -8,6 +8,7 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -46,6 +47,20 @@ void emit(Self* self, const char* name, std::size_t child, Event::Value why = {}
   self->state.spec.emit(std::move(event));
 }
 
+void observe_up(Self* self, Node& node, std::size_t index) {
+  const auto& spec = self->state.spec;
+  if (!spec.observer) return;
+  const auto& child = self->state.children[index];
+  const int pid = child.life->pid();
+  spec.observer->up({spec.children[index].path, node.ref(child.actor), node.ref(self),
+                     pid != 0 ? pid : ::getpid()});
+}
+
+void observe_down(Self* self, std::size_t index, const Error& why, bool comes_back) {
+  const auto& spec = self->state.spec;
+  if (spec.observer) spec.observer->down(spec.children[index].path, why, comes_back);
+}
+
 void start(Self* self, std::size_t index) {
   auto& child = self->state.children[index];
   const auto number = ++child.number;
@@ -79,6 +94,7 @@ void give_up(Self* self, std::size_t index, const Error& why) {
     auto& child = self->state.children[i];
     if (child.actor) self->demonitor(child.actor);
     child.life.reset();
+    observe_down(self, i, error, false);
     tell_leader(self, i, error, true);  // by the supervisor above, or the job ends anyway
   }
   self->quit(to_caf(error));
@@ -95,6 +111,7 @@ void on_end(Self* self, std::size_t index, const Error& why, bool normal) {
   auto& child = self->state.children[index];
   child.actor = nullptr;
   child.life.reset();
+  observe_down(self, index, why, should_come_back(self, index, normal));
   if (self->state.stopping) return end_if_none_left(self);
   emit(self, "actor_down", index, why.what);
   if (!should_come_back(self, index, normal)) return end_if_none_left(self);
@@ -104,7 +121,7 @@ void on_end(Self* self, std::size_t index, const Error& why, bool normal) {
   start(self, index);
 }
 
-void on_started(Self* self, const Started& news) {
+void on_started(Self* self, Node& node, const Started& news) {
   auto& child = self->state.children[news.child];
   if (child.number != news.life || !child.life) return;
   if (!*news.actor) {
@@ -116,6 +133,7 @@ void on_started(Self* self, const Started& news) {
   if (self->state.stopping) return self->send_exit(child.actor, caf::exit_reason::user_shutdown);
   const auto& spec = self->state.spec.children[news.child];
   emit(self, "actor_up", news.child);
+  observe_up(self, node, news.child);
   if (spec.leader) self->send(spec.leader, MemberUp{spec.index, child.actor});
 }
 
@@ -136,6 +154,22 @@ void on_down(Self* self, const caf::down_msg& down) {
   on_end(self, index, why, normal);
 }
 
+/// Somebody wants the child to end. Destroying its life ends it, whatever it is doing.
+void end_child(Self* self, const EndChild& wish) {
+  auto& state = self->state;
+  for (std::size_t i = 0; i < state.children.size(); ++i) {
+    auto& child = state.children[i];
+    if (state.spec.children[i].path != wish.path || !child.actor || state.stopping) continue;
+    const LogScope scope(wish.path, wish.trace);
+    log_info("{}: {}", wish.stop ? "asked to stop" : "killed", wish.why);
+    if (wish.stop) return self->send_exit(child.actor, caf::exit_reason::user_shutdown);
+    const Error why{ErrorCode::aborted, wish.why};
+    self->demonitor(child.actor);
+    tell_leader(self, i, why, should_come_back(self, i, false));
+    return on_end(self, i, why, false);
+  }
+}
+
 void stop(Self* self) {
   if (std::exchange(self->state.stopping, true)) return;
   for (auto it = self->state.children.rbegin(); it != self->state.children.rend(); ++it) {
@@ -148,14 +182,15 @@ void stop(Self* self) {
   end_if_none_left(self);
 }
 
-caf::behavior run(Self* self, std::shared_ptr<SupervisorSpec> spec) {
+caf::behavior run(Self* self, Node* node, std::shared_ptr<SupervisorSpec> spec) {
   keep_first_cause(*self);
   self->state.spec = std::move(*spec);
   self->state.children.resize(self->state.spec.children.size());
   self->set_exit_handler([=](caf::exit_msg&) { stop(self); });
   self->set_down_handler([=](caf::down_msg& down) { on_down(self, down); });
   for (std::size_t i = 0; i < self->state.children.size(); ++i) start(self, i);
-  return {[=](const Started& news) { on_started(self, news); },
+  return {[=](const Started& news) { on_started(self, *node, news); },
+          [=](const EndChild& wish) { end_child(self, wish); },
           [=](const StopTimeIsOver&) {
             for (auto& child : self->state.children) child.life.reset();
             self->quit(caf::exit_reason::user_shutdown);
@@ -166,7 +201,8 @@ caf::behavior run(Self* self, std::shared_ptr<SupervisorSpec> spec) {
 
 caf::actor spawn_supervisor(Node& node, SupervisorSpec spec) {
   // Detached: it may wait a moment for a process to be gone.
-  return node.system().spawn<caf::detached>(run, std::make_shared<SupervisorSpec>(std::move(spec)));
+  return node.system().spawn<caf::detached>(run, &node,
+                                            std::make_shared<SupervisorSpec>(std::move(spec)));
 }
 
 }  // namespace troupe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/actor_message.hpp"
+#include "actors/core/actor_observer.hpp"
 #include "actors/core/event.hpp"
 #include "actors/core/restart_budget.hpp"
 #include "messages/result.hpp"
@@ -38,6 +39,8 @@ class ChildLife {
   virtual ~ChildLife() = default;
   /// Begins an orderly end; the supervisor has told the actor already.
   virtual void ask_to_stop() {}
+  /// The process on this host that it is; 0: in this one, or not known.
+  [[nodiscard]] virtual int pid() const { return 0; }
   /// Why it ended, if it knows better than the actor's exit reason ("killed by signal 9").
   [[nodiscard]] virtual std::string post_mortem() { return {}; }
 };
@@ -67,12 +70,14 @@ struct SupervisorSpec {
   RestartBudget budget{5, std::chrono::seconds(60)};
   std::vector<ChildSpec> children;
   EventSink emit;
+  std::shared_ptr<ActorObserver> observer;  ///< may be empty
 };
 
 /// Starts its children in order, starts one again when it ends (one_for_one), and gives up when
 /// that happens too often: then it ends with an Error that names the child and the first cause.
 /// Ends normally when no child is left that should live. When it is told to exit it stops its
-/// children in reverse order, and kills what has not ended after 3 s.
+/// children in reverse order, and kills what has not ended after 3 s. Understands EndChild
+/// (actor_observer.hpp).
 [[nodiscard]] caf::actor spawn_supervisor(Node& node, SupervisorSpec spec);
 
 }  // namespace troupe
