@@ -10,6 +10,7 @@
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/lifeline.hpp"
+#include "apps/troupe/host/operating.hpp"
 #include "apps/troupe/host/secrets.hpp"
 #include "apps/troupe/host/signals.hpp"
 
@@ -75,7 +76,8 @@ Result<NodeOptions> node_options(const NodeCommandOptions& options) {
 }
 
 /// Says what happens until it is time to stop; gives the exit status, and the signal if one came.
-int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals& signals) {
+int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals& signals,
+           Readiness& readiness) {
   Lifeline lifeline(options.join, options.launched);
   while (true) {
     if (signals.wait(inbox.wake(), Millis(1000))) return 0;
@@ -88,6 +90,7 @@ int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals&
       if (news.up) {
         log_info("{} at {} is up", to_string(news.up->peer.id), to_string(news.up->peer.control));
         lifeline.on(*news.up);
+        readiness.up(news.up->peer.control);
       }
       if (news.down) {
         log_info("{} is down: {}", to_string(news.down->peer), news.down->why.what);
@@ -117,19 +120,27 @@ int run_node(const NodeCommandOptions& options, const ActorKinds& kinds) {
   start_log(asked->name, LogLevel::info);
   const bool local = is_loopback(asked->listen) && (!options.join || is_loopback(*options.join));
   UcxWorker::set_environment(local);
+  const auto secret = asked->secret.text();
   auto node = Node::start(std::move(*asked), kinds);
   if (!node) return complain(node.error().what);
+  Readiness readiness(options.join);
+  auto operations = operate_node(**node, secret, options, readiness);
+  if (!operations) return complain(operations.error().what);
   Inbox<News> inbox;
   auto watcher = spawn_watcher(**node, inbox);
   (*node)->watch(watcher);
   const auto& self = (*node)->self();
   if (!options.launched) {
     std::printf("node %s listens on %s\n", self.id.name.c_str(), to_string(self.control).c_str());
+    if (const auto http = (*operations)->http()) {
+      std::printf("metrics at http://%s/metrics\n", to_string(*http).c_str());
+    }
     std::fflush(stdout);
   }
   if (options.join) (*node)->connect(*options.join);
-  const int status = follow(options, inbox, signals);
+  const int status = follow(options, inbox, signals, readiness);
   end_within(stop_limit);
+  operations->reset();
   caf::anon_send_exit(watcher, caf::exit_reason::user_shutdown);
   watcher = nullptr;
   node->reset();

@@ -10,6 +10,7 @@
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/operating.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/host/report.hpp"
 #include "apps/troupe/host/run_directory.hpp"
@@ -48,6 +49,7 @@ Error become_host(const RunOptions& options, const std::string& path) {
   for (const auto& set : options.sets) words.insert(words.end(), {"--set", set});
   for (const auto& fault : options.kill_one_at) words.insert(words.end(), {"--kill-one-at", fault});
   if (options.json) words.insert(words.end(), {"-o", "json"});
+  if (options.http) words.insert(words.end(), {"--http", to_string(*options.http)});
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -127,11 +129,21 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   const auto secret = node_options.secret.text();
   auto node = Node::start(std::move(node_options), kinds);
   if (!node) return complain(node.error());
+  const auto table = std::make_shared<LiveTable>();
+  auto operations = operate_job(**node, table, secret, options, run_dir);
+  if (!operations) return complain(operations.error());
+  if (const auto http = (*operations)->http()) {
+    std::fprintf(stderr, "metrics at http://%s/metrics\n", to_string(*http).c_str());
+  }
 
   ApplicationOptions application;
+  application.observer = table;
   application.run_dir = run_dir;
   application.faults = options.kill_one_at;
-  application.emit = [&](Event event) { inbox.put({std::move(event), {}}); };
+  application.emit = [&, table](Event event) {
+    table->on_event(event);
+    inbox.put({std::move(event), {}});
+  };
   if (!options.in_process) application.host = ProcessHost::make(**node, secret);
   application.find_program = find_program;
   application.ended = [&](Result<void> result) { inbox.put({{}, std::move(result)}); };
@@ -140,6 +152,7 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
 
   const auto outcome = follow(inbox, signals, *started, reporter);
   *started = nullptr;
+  operations->reset();
   node->reset();
   if (outcome.signal) Signals::die_of(*outcome.signal);
   if (outcome.result) {
@@ -163,6 +176,7 @@ int run_command(const RunOptions& options, const ActorKinds& kinds) {
   start_log(job + ".host", LogLevel::warn);
   const auto run_dir = make_run_directory(job);
   if (!run_dir) return complain(run_dir.error());
+  keep_actor_logs(job, *run_dir / "logs");
   if (auto kept = write_file_atomically(*run_dir / "graph.toml", loaded->resolved()); !kept) {
     return complain(kept.error());
   }
