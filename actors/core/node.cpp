@@ -86,6 +86,10 @@ caf::actor Node::node_actor_of(const PeerInfo& peer) {
 
 void Node::host_is(const caf::actor& host) { caf::anon_send(node_actor_, HostIsHere{host}); }
 
+void Node::offer(const std::string& service, const caf::actor& actor) {
+  caf::anon_send(node_actor_, OfferService{service, actor});
+}
+
 void Node::run_inline(const caf::actor& actor) {
   system_->network_manager().remote().run_inline(actor);
 }

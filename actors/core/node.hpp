@@ -58,6 +58,10 @@ class Node {
   /// From now on this node launches programs for others; see supervise/host_actor.hpp.
   void host_is(const caf::actor& host);
 
+  /// Other nodes find this actor by asking the node's actor for the name (msg::FindService). The
+  /// actor's owner ends it; an empty handle takes the name back.
+  void offer(const std::string& service, const caf::actor& actor);
+
   /// Handles messages from other nodes to this actor on the network thread, without a wake-up in
   /// between. Its handlers must be short (a watchdog warns above 1 ms) and may not block.
   void run_inline(const caf::actor& actor);

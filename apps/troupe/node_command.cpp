@@ -11,6 +11,7 @@
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/launches.hpp"
 #include "apps/troupe/host/lifeline.hpp"
+#include "apps/troupe/host/operating.hpp"
 #include "apps/troupe/host/secrets.hpp"
 #include "apps/troupe/host/signals.hpp"
 
@@ -76,7 +77,8 @@ Result<NodeOptions> node_options(const NodeCommandOptions& options) {
 }
 
 /// Says what happens until it is time to stop; gives the exit status, and the signal if one came.
-int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals& signals) {
+int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals& signals,
+           Readiness& readiness) {
   Lifeline lifeline(options.join, options.launched);
   while (true) {
     if (signals.wait(inbox.wake(), Millis(1000))) return 0;
@@ -89,6 +91,7 @@ int follow(const NodeCommandOptions& options, Inbox<News>& inbox, const Signals&
       if (news.up) {
         log_info("{} at {} is up", to_string(news.up->peer.id), to_string(news.up->peer.control));
         lifeline.on(*news.up);
+        readiness.up(news.up->peer.control);
       }
       if (news.down) {
         log_info("{} is down: {}", to_string(news.down->peer), news.down->why.what);
@@ -121,6 +124,9 @@ int run_node(const NodeCommandOptions& options, const ActorKinds& kinds) {
   const auto secret = asked->secret.text();
   auto node = Node::start(std::move(*asked), kinds);
   if (!node) return complain(node.error().what);
+  Readiness readiness(options.join);
+  auto operations = operate_node(**node, secret, options, readiness);
+  if (!operations) return complain(operations.error().what);
   Inbox<News> inbox;
   auto watcher = spawn_watcher(**node, inbox);
   (*node)->watch(watcher);
@@ -133,11 +139,15 @@ int run_node(const NodeCommandOptions& options, const ActorKinds& kinds) {
   }
   if (!options.launched) {
     std::printf("node %s listens on %s\n", self.id.name.c_str(), to_string(self.control).c_str());
+    if (const auto http = (*operations)->http()) {
+      std::printf("metrics at http://%s/metrics\n", to_string(*http).c_str());
+    }
     std::fflush(stdout);
   }
   if (options.join) (*node)->connect(*options.join);
-  const int status = follow(options, inbox, signals);
+  const int status = follow(options, inbox, signals, readiness);
   end_within(stop_limit);
+  operations->reset();
   caf::anon_send_exit(watcher, caf::exit_reason::user_shutdown);
   watcher = nullptr;
   host.reset();

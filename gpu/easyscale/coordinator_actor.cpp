@@ -37,6 +37,7 @@ class Coordinator {
   Coordinator(Self* self, Node& node, CoordinatorSpec spec)
       : self_(self),
         node_(node),
+        path_(std::move(spec.path)),
         batch_(spec.batch),
         emit_(std::move(spec.emit)),
         job_(std::move(spec.plan)),
@@ -67,6 +68,7 @@ class Coordinator {
   // sent, or what cannot be read, is dropped.
   template <class Read>
   void on_message(const Read& read) {
+    const LogScope scope(path_);
     const auto sender = caf::actor_cast<caf::actor>(self_->current_sender());
     for (Member member = 0; member < actors_.size(); ++member) {
       if (!sender || actors_[member] != sender) continue;
@@ -80,6 +82,7 @@ class Coordinator {
 
  private:
   void take(const JobInput& input) {
+    const LogScope scope(path_);
     watch_.moved(now());
     for (const JobEffect& effect : step(job_, input, now())) {
       std::visit([&](const auto& e) { carry_out(e); }, effect);
@@ -163,6 +166,7 @@ class Coordinator {
 
   Self* self_;
   Node& node_;
+  std::string path_;
   std::uint32_t batch_;
   EventSink emit_;
   JobState job_;

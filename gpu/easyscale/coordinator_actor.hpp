@@ -13,6 +13,7 @@ class Node;
 namespace troupe::easyscale {
 
 struct CoordinatorSpec {
+  std::string path;  ///< the group's address; for its log
   JobPlan plan;
   std::uint32_t batch = 1;  ///< samples per rank and step, to tell accuracies
   EventSink emit;

@@ -37,7 +37,8 @@ Result<caf::actor> lead(const SpawnContext& context) {
   if (!faults) return Failure(faults.error());
   return easyscale::spawn_coordinator(
       context.node,
-      {{context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
+      {context.path,
+       {context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
        args.getBatch(),
        context.emit});
 }

@@ -227,7 +227,8 @@ void end_child(Self* self, const EndChild& wish) {
   for (std::size_t i = 0; i < state.children.size(); ++i) {
     auto& child = state.children[i];
     if (state.spec.children[i].path != wish.path || !child.actor) continue;
-    log_info("{}: {}: {}", wish.path, wish.stop ? "asked to stop" : "killed", wish.why);
+    const LogScope scope(wish.path, wish.trace);
+    log_info("{}: {}", wish.stop ? "asked to stop" : "killed", wish.why);
     child.told = {ErrorCode::aborted, wish.why};
     if (wish.stop) return self->send_exit(child.actor, caf::exit_reason::user_shutdown);
     if (!child.life->end()) return;  // its DOWN comes

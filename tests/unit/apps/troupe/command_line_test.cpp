@@ -142,7 +142,9 @@ BOOST_AUTO_TEST_CASE(a_misspelt_command_gets_the_one_that_was_meant) {
   BOOST_TEST(mistake({"graph", "chek", "f"}) ==
              "troupe graph: no command 'chek', did you mean 'check'?");
   BOOST_TEST(mistake({"frobnicate"}) ==
-             "troupe: no command 'frobnicate'; known: run, node, graph, doctor, bench");
+             "troupe: no command 'frobnicate'; known: run, node, graph, ps, tree, top, logs, kill, "
+             "drain, doctor, "
+             "bench");
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_option_gets_the_one_that_was_meant) {
