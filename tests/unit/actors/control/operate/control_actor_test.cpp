@@ -8,7 +8,7 @@
 #include "actors/core/node_actor.hpp"
 #include "actors/core/process_host.hpp"
 #include "actors/core/reason.hpp"
-#include "actors/core/supervisor.hpp"
+#include "actors/core/supervise/supervisor.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "messages/control.capnp.h"
 #include "tests/support/scratch.hpp"
