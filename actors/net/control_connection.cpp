@@ -160,10 +160,8 @@ Result<void> ControlConnection::take_records() {
     if (!*record) return {};
     if (handshake_.done()) {
       if (handshake_.is_ping(**record)) continue;
-      if (!handshake_.is_goodbye(**record)) {
-        return fail(ErrorCode::corrupt, "an unexpected record after the handshake");
-      }
-      return fail(ErrorCode::unavailable, "the other side said goodbye");
+      if (auto goodbye = handshake_.heard_goodbye(**record)) return Failure(*goodbye);
+      return fail(ErrorCode::corrupt, "an unexpected record after the handshake");
     }
     auto answer = handshake_.take(**record);
     if (!answer) {
@@ -219,9 +217,9 @@ Result<void> ControlConnection::keep_alive(Clock::time_point now) {
   return flush();
 }
 
-void ControlConnection::say_goodbye() {
+void ControlConnection::say_goodbye(const std::optional<Error>& why) {
   if (!handshake_.done()) return;
-  out_ += handshake_.goodbye();
+  out_ += handshake_.goodbye(why);
   (void)flush();
 }
 

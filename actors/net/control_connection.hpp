@@ -53,7 +53,10 @@ class ControlConnection {
   [[nodiscard]] Result<void> on_writable();
   /// Says why it ends, as far as the socket takes it.
   void refuse(const Error& why);
-  void say_goodbye();
+  /// With `why`: the other side is not wanted any more.
+  void say_goodbye(const std::optional<Error>& why = {});
+  /// When the other side last said something.
+  [[nodiscard]] Clock::time_point heard() const { return heard_; }
   /// Sends a sign of life where it is time; an error where the other side gave none for too long.
   [[nodiscard]] Result<void> keep_alive(Clock::time_point now);
 
@@ -70,7 +73,7 @@ class ControlConnection {
   Clock::time_point due_;
   bool connecting_ = false;
   std::string remote_host_;
-  Clock::time_point heard_{};   ///< when the other side last said something
+  Clock::time_point heard_{};
   Clock::time_point pinged_{};  ///< when we last gave a sign of life
   std::string in_;
   std::string out_;

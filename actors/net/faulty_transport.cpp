@@ -65,12 +65,14 @@ class FaultyTransport final : public Transport, public TransportHandler {
   Result<PeerInfo> start(TransportHandler& handler) override;
   void connect(const Address& to, std::optional<NodeId> expected) override;
   bool send(const NodeId& to, Frame frame) override;
+  void drop(const NodeId& id, const Error& why) override;
   void stop() override;
 
   void on_peer_up(const PeerInfo& peer) override;
   void on_peer_down(const NodeId& peer, const Error& why) override;
   void on_connect_failed(const Address& to, const Error& why) override;
   void on_frame(const NodeId& from, Frame frame) override;
+  void on_sign_of_life(const NodeId& peer) override;
 
   // For the network, under its mutex.
   void lose(FaultyNetwork::Path& path, const Error& why);
@@ -97,7 +99,10 @@ class FaultyTransport final : public Transport, public TransportHandler {
     NodeId from;
     std::uint64_t block;
   };
-  using News = std::variant<Up, Down, Failed, Arrival, Silence>;
+  struct Sign {
+    NodeId from;
+  };
+  using News = std::variant<Up, Down, Failed, Arrival, Silence, Sign>;
 
   void post(Clock::time_point due, News news);
   void schedule(FaultyNetwork::Path& path, Frame frame);
@@ -140,7 +145,7 @@ void FaultyTransport::connect(const Address& to, std::optional<NodeId> expected)
   }
   for (const auto& [id, node] : network_.nodes_) {
     if (node->self_.control == to && network_.is_dead(id_, id)) {
-      return post(Clock::now(), Failed{to, {ErrorCode::unavailable, "was declared dead"}});
+      return post(Clock::now(), Failed{to, {ErrorCode::aborted, "was declared dead"}});
     }
   }
   inner_->connect(to, std::move(expected));
@@ -153,6 +158,11 @@ bool FaultyTransport::send(const NodeId& to, Frame frame) {
   const bool taken = inner_->send(to, seal(std::move(frame), sequence));
   if (taken) ++sequence;
   return taken;
+}
+
+void FaultyTransport::drop(const NodeId& id, const Error& why) {
+  const std::lock_guard lock(network_.mutex_);
+  network_.sever(id, id_, why);
 }
 
 void FaultyTransport::stop() {
@@ -184,6 +194,13 @@ void FaultyTransport::on_peer_down(const NodeId& peer, const Error& why) {
 void FaultyTransport::on_connect_failed(const Address& to, const Error& why) {
   const std::lock_guard lock(network_.mutex_);
   post(Clock::now(), Failed{to, why});
+}
+
+void FaultyTransport::on_sign_of_life(const NodeId& peer) {
+  const std::lock_guard lock(network_.mutex_);
+  if (!network_.is_dead(peer, id_) && !network_.path(peer, id_).blocked) {
+    post(Clock::now(), Sign{peer});
+  }
 }
 
 void FaultyTransport::on_frame(const NodeId& from, Frame frame) {
@@ -330,6 +347,8 @@ void FaultyTransport::tell(News news) {
     handler_->on_peer_up(up->peer);
   } else if (const auto* down = std::get_if<Down>(&news)) {
     handler_->on_peer_down(down->peer, down->why);
+  } else if (const auto* sign = std::get_if<Sign>(&news)) {
+    handler_->on_sign_of_life(sign->from);
   } else if (const auto* failed = std::get_if<Failed>(&news)) {
     handler_->on_connect_failed(failed->to, failed->why);
   }

@@ -43,6 +43,7 @@ class UcxTransport final : public Transport {
     outbox_.call({to, std::move(expected)});
   }
   bool send(const NodeId& to, Frame frame) override;
+  void drop(const NodeId& id, const Error& why) override { outbox_.drop(id, why); }
   void stop() override;
 
  private:
@@ -60,6 +61,7 @@ class UcxTransport final : public Transport {
   bool make_room(std::optional<int> stranger);
   void note_refusal(const Error& why);
   void add(std::unique_ptr<ControlConnection> connection);
+  void declare_dead(const NodeId& id, const Error& why);
   void begin_call(const Outbox::Call& call);
   [[nodiscard]] Handshake make_handshake(Handshake::Role role, int fd,
                                          std::optional<NodeId> expected);
@@ -89,6 +91,7 @@ class UcxTransport final : public Transport {
   std::uint64_t refused_ = 0;  ///< connections since the last line about that
   Clock::time_point refusals_said_{};
   Clock::time_point next_tick_{};
+  Clock::time_point ticked_{};
   PeerInfo self_;
   std::string worker_address_;
   std::atomic<std::thread::id> loop_thread_;
@@ -99,7 +102,7 @@ Result<PeerInfo> UcxTransport::start(TransportHandler& handler) {
   handler_ = &handler;
   if (auto opened = open_ports(); !opened) return Failure(opened.error());
   if (auto made = make_worker(); !made) return Failure(made.error());
-  self_ = {options_.self, listener_.address, options_.version, options_.node_actor};
+  self_ = {options_.self, listener_.address, options_.version, options_.node_actor, options_.role};
   returns_ = std::make_shared<CreditReturns>(options_.window, [this] { outbox_.wake(); });
   peers_ =
       std::make_unique<PeerTable>(*worker_, handler, returns_, options_.window, options_.encrypt);
@@ -171,6 +174,7 @@ void UcxTransport::run() {
 void UcxTransport::work() {
   for (const auto& call : outbox_.take_calls()) begin_call(call);
   drain_frames();
+  for (const auto& [id, why] : outbox_.take_drops()) declare_dead(id, why);
   while (worker_->progress()) answer();  // before UCX looks for more, which is a system call
   answer();
   for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
@@ -201,6 +205,13 @@ void UcxTransport::drain_frames() {
 
 void UcxTransport::hand_over(const NodeId& to, std::span<Outgoing> frames) {
   if (!peers_->send(to, frames)) lost_.push_back(to);
+}
+
+void UcxTransport::declare_dead(const NodeId& id, const Error& why) {
+  for (const auto& [fd, owner] : known_) {
+    if (owner == id) connections_.at(fd)->say_goodbye(why);
+  }
+  peers_->drop(id, why);
 }
 
 void UcxTransport::sleep() {
@@ -283,7 +294,8 @@ void UcxTransport::on_socket(int fd, std::uint32_t events) {
   if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) result = connection.on_writable();
   if (result && (events & EPOLLIN) != 0) result = connection.on_readable();
   if (auto noted = note_progress(connection); result && !noted) {
-    connection.refuse(noted.error());
+    connection.handshake().done() ? connection.say_goodbye(noted.error())
+                                  : connection.refuse(noted.error());
     result = noted;
   }
   if (!result) return end(fd, result.error());
@@ -299,7 +311,8 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
   const int fd = connection.fd();
   if (!known_.contains(fd)) {
     if (peers_->is_dead(id)) {
-      return fail(ErrorCode::unavailable,
+      if (!handshake.done()) return {};  // it may say more of it than we know
+      return fail(ErrorCode::aborted,
                   "node " + to_string(id) + " was declared dead; start it again to rejoin");
     }
     known_.emplace(fd, id);
@@ -342,6 +355,7 @@ void UcxTransport::keep_time() {
   const auto now = Clock::now();
   if (now < next_tick_) return;
   next_tick_ = now + tick;
+  const auto before = std::exchange(ticked_, now);
   std::vector<std::pair<int, Error>> ended;
   for (const auto& [fd, connection] : connections_) {
     const auto owner = known_.find(fd);
@@ -350,6 +364,8 @@ void UcxTransport::keep_time() {
       ended.emplace_back(fd, Error{ErrorCode::timeout, "no answer within 5 s"});
     } else if (auto alive = connection->keep_alive(now); !alive) {
       ended.emplace_back(fd, alive.error());
+    } else if (up && connection->heard() > before) {
+      handler_->on_sign_of_life(owner->second);
     }
   }
   for (const auto& [fd, why] : ended) end(fd, why);
