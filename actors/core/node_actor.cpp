@@ -74,6 +74,7 @@ caf::behavior run(Self* self, Node* node, int state_fd) {
 void register_node_messages(ActorKinds& kinds) {
   kinds.messages().add<msg::Spawn>();
   kinds.messages().add<msg::Spawned>();
+  register_membership_messages(kinds);
 }
 
 caf::actor spawn_node_actor(Node& node, int state_fd) {

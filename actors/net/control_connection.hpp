@@ -6,6 +6,7 @@
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -59,6 +60,11 @@ class ControlConnection {
   [[nodiscard]] Clock::time_point heard() const { return heard_; }
   /// Sends a sign of life where it is time; an error where the other side gave none for too long.
   [[nodiscard]] Result<void> keep_alive(Clock::time_point now);
+
+  /// This process itself did not run for so long: silence of that time says nothing.
+  void excuse(Clock::duration pause, Clock::time_point now) {
+    heard_ = std::min(heard_ + pause, now);
+  }
 
   static constexpr auto ping_every = std::chrono::milliseconds(500);
   static constexpr auto silence_limit = std::chrono::seconds(5);

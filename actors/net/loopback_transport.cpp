@@ -34,7 +34,7 @@ class LoopbackTransport final : public Transport {
     const auto it = hub_.listening_.find(to.port);
     if (it == hub_.listening_.end() || (expected && *expected != it->second->self_.id)) {
       return post([this, to] {
-        handler_->on_connect_failed(to, {ErrorCode::unavailable, "nothing listens there"});
+        handler_->on_connect_failed(to, {ErrorCode::not_found, "nothing listens there"});
       });
     }
     auto* other = it->second;

@@ -34,12 +34,12 @@ class TransportHandler {
   virtual void on_peer_up(const PeerInfo& peer) = 0;
   /// This incarnation is gone for ever; every frame of it has been delivered before. The code says
   /// how that is known: not_found: it said goodbye; aborted: it has declared this node dead;
-  /// timeout: it is silent; any other: the connection is lost, or this node dropped it.
+  /// timeout: it is silent; any other: the connection is lost. After drop(): what was given there.
   virtual void on_peer_down(const NodeId& peer, const Error& why) = 0;
   /// Something has just been heard of a peer that is up; said now and then, not each time.
   virtual void on_sign_of_life(const NodeId&) {}
-  /// A connect() came to nothing. The code `aborted` says that the node that answered lives, but
-  /// that it and this one hold each other dead.
+  /// A connect() came to nothing. The code not_found says that nothing listens there, `aborted`
+  /// that the node that answered lives, but that it and this one hold each other dead.
   virtual void on_connect_failed(const Address& to, const Error& why) = 0;
   /// In the order in which `from` sent them.
   virtual void on_frame(const NodeId& from, Frame frame) = 0;

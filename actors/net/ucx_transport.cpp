@@ -31,6 +31,7 @@ namespace {
 using Clock = ControlConnection::Clock;
 constexpr auto handshake_time = std::chrono::seconds(5);
 constexpr auto tick = std::chrono::milliseconds(250);  // how finely time is kept
+constexpr auto own_pause = std::chrono::seconds(1);    // between ticks: this process did not run
 constexpr int accepts_at_once = 64;  // between looks at what those before have to say
 
 class UcxTransport final : public Transport {
@@ -356,6 +357,10 @@ void UcxTransport::keep_time() {
   if (now < next_tick_) return;
   next_tick_ = now + tick;
   const auto before = std::exchange(ticked_, now);
+  const auto pause = now - before;
+  if (pause > own_pause) {
+    for (const auto& [fd, connection] : connections_) connection->excuse(pause, now);
+  }
   std::vector<std::pair<int, Error>> ended;
   for (const auto& [fd, connection] : connections_) {
     const auto owner = known_.find(fd);
