@@ -3,6 +3,7 @@
 // found here, because CLI11 only says that it met something that it did not expect.
 #include "apps/troupe/command_line.hpp"
 
+#include "actors/core/membership/membership_wire.hpp"
 #include "apps/troupe/address.hpp"
 #include "apps/troupe/graph/graph_help.hpp"
 #include "messages/reflect.hpp"
@@ -67,6 +68,44 @@ std::string check_kill(const std::string& option) {
 std::string check_name(const std::string& name) {
   if (is_node_name(name)) return {};
   return "'" + name + "' is no node name: use letters, digits, '.', '_' and '-', at most 100";
+}
+
+std::string check_label(const std::string& label) {
+  const auto good = check_offer({{label}, 0, {}});
+  return good ? std::string() : "'" + label + "': " + good.error().what;
+}
+
+// What a node is to others, and what it offers them.
+void add_membership(CLI::App& app, NodeCommandOptions& into) {
+  app.add_option_function<std::string>(
+         "--role",
+         [&into](const std::string& word) {
+           if (word != "control" && word != "host") {
+             throw CLI::ValidationError(
+                 "--role", "no role '" + word + "'" + did_you_mean(word, {"control", "host"}));
+           }
+           into.role = word == "control" ? NodeRole::control : NodeRole::host;
+         },
+         "control: may also keep leases and jobs; host: only runs actors (default)")
+      ->type_name("control|host");
+  app.add_option("--label", into.labels,
+                 "Something that graphs may ask for, such as zone=a. May be given several times")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE")
+      ->check(CLI::Validator(check_label, ""));
+  app.add_option("--cpus", into.cpus,
+                 "Processors to offer to actors (default: those that it may use)")
+      ->type_name("N")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option_function<std::string>(
+         "--memory",
+         [&into](const std::string& text) {
+           auto bytes = parse_bytes(text);
+           if (!bytes) throw CLI::ValidationError("--memory", bytes.error().what);
+           into.memory = *bytes;
+         },
+         "Memory to offer to actors (default: what it may use)")
+      ->type_name("SIZE");
 }
 
 // An option that is a host and a port.
@@ -148,6 +187,9 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
   auto& app = *root.add_subcommand("node", "Be a node of a cluster");
   add_address(app, "--listen", into.listen, "Where the control port listens");
   add_address(app, "--join", into.join, "A node of the cluster to join");
+  app.add_flag("--join-retry", into.join_retry,
+               "Wait for a node that cannot be reached, instead of giving up after 4 tries");
+  add_membership(app, into);
   app.add_option("--name", into.name, "Name of the node (default: made from the host's name)")
       ->type_name("NAME")
       ->check(CLI::Validator(check_name, ""));

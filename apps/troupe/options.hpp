@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/transport.hpp"
 #include "messages/ids.hpp"
+#include "messages/units.hpp"
 
 #include <optional>
 #include <string>
@@ -28,6 +30,11 @@ struct RunOptions {
 struct NodeCommandOptions {
   std::optional<Address> listen;  ///< port 0: any free port
   std::optional<Address> join;
+  bool join_retry = false;  ///< keep trying to join for ever
+  NodeRole role = NodeRole::host;
+  std::vector<std::string> labels;  ///< "zone=a"
+  std::optional<double> cpus;       ///< offered to actors; nothing: what this process may use
+  std::optional<Bytes> memory;
   std::string name;              ///< empty: made from the host's name
   std::string secret_file;       ///< empty: the default place
   bool encrypt = false;          ///< all that it says to other nodes; they must want the same

@@ -10,6 +10,7 @@
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
+#include "apps/troupe/host/offer.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/host/report.hpp"
 #include "apps/troupe/host/run_directory.hpp"
@@ -123,6 +124,8 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   LoopbackHub hub;
   NodeOptions node_options;
   node_options.name = std::string(graph.getApp().getName()) + ".host";
+  node_options.role = NodeRole::control;
+  node_options.offer = make_offer({}, {}, {}, doctor::look_at_host());
   if (options.in_process) node_options.hub = &hub;
   const auto secret = node_options.secret.text();
   auto node = Node::start(std::move(node_options), kinds);
