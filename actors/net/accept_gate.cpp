@@ -159,13 +159,13 @@ std::uint64_t refused() { return gate().refused; }
 
 namespace {
 
+bool is_guarded(int fd) {
+  const std::lock_guard lock(gate().mutex);
+  return !gate().guarded.empty() && gate().guarded.contains(socket_of(fd));
+}
+
 int guarded_accept(int fd, sockaddr* address, socklen_t* length) {
-  {
-    const std::lock_guard lock(gate().mutex);
-    if (gate().guarded.empty() || !gate().guarded.contains(socket_of(fd))) {
-      return static_cast<int>(::syscall(SYS_accept4, fd, address, length, 0));
-    }
-  }
+  if (!is_guarded(fd)) return static_cast<int>(::syscall(SYS_accept4, fd, address, length, 0));
   while (true) {
     const auto room = length == nullptr ? socklen_t{0} : *length;
     const auto accepted = static_cast<int>(::syscall(SYS_accept4, fd, address, length, 0));

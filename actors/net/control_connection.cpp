@@ -149,7 +149,8 @@ ControlConnection::ControlConnection(Fd fd, Handshake handshake, std::optional<A
 
 Result<void> ControlConnection::on_readable() {
   char chunk[8192];
-  while (true) {
+  // Whoever never stops talking waits until others have had their turn.
+  for (int i = 0; i < chunks_at_once; ++i) {
     const auto got = ::recv(fd_.get(), chunk, sizeof chunk, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return {};
@@ -159,6 +160,7 @@ Result<void> ControlConnection::on_readable() {
     heard_ = Clock::now();
     if (auto taken = take_records(); !taken) return taken;
   }
+  return {};
 }
 
 Result<void> ControlConnection::take_records() {
@@ -168,6 +170,8 @@ Result<void> ControlConnection::take_records() {
     if (!*record) return {};
     if (handshake_.done()) {
       if (handshake_.is_ping(**record)) continue;
+      // The other side's answer crossed our last record: it proved us, and does not want us.
+      if ((*record)->kind == RecordKind::refusal) return Failure(handshake_.take(**record).error());
       if (auto goodbye = handshake_.heard_goodbye(**record)) return Failure(*goodbye);
       return fail(ErrorCode::corrupt, "an unexpected record after the handshake");
     }

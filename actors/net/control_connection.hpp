@@ -66,6 +66,8 @@ class ControlConnection {
     heard_ = std::min(heard_ + pause, now);
   }
 
+  /// The most that one call of on_readable() takes, in pieces of 8 KiB.
+  static constexpr int chunks_at_once = 8;
   static constexpr auto ping_every = std::chrono::milliseconds(500);
   static constexpr auto silence_limit = std::chrono::seconds(5);
 

@@ -5,18 +5,11 @@
 // a checksum behind its blob, which stands for the MAC that frames between processes carry.
 #include "actors/net/faulty_transport.hpp"
 
-#include "actors/net/wire/reorder.hpp"
-
 #include <algorithm>
-#include <condition_variable>
-#include <thread>
-#include <variant>
-#include <vector>
 
 namespace troupe {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr auto pause_at_least = std::chrono::milliseconds(250);  // as every transport does
 
 /// What the transport between processes asks of every frame, whoever sent it.
@@ -25,106 +18,7 @@ bool could_be_a_frame(const Frame& frame) {
          frame.header.blob_bytes == frame.blob.size();
 }
 
-std::pair<NodeId, NodeId> unordered(const NodeId& a, const NodeId& b) {
-  return a < b ? std::pair(a, b) : std::pair(b, a);
-}
-
 }  // namespace
-
-/// The way from one node to another.
-struct FaultyNetwork::Path {
-  Path(std::uint64_t seed, NodeId sender, NodeId receiver)
-      : from(std::move(sender)),
-        to(std::move(receiver)),
-        dice(seed, from.name + ">" + to.name),
-        loses_queue(dice.falls(0.5)) {}
-
-  NodeId from;
-  NodeId to;
-  Dice dice;
-  bool loses_queue;  ///< when it is cut, what has not arrived never does
-  std::uint64_t next_sequence = 0;
-  std::uint64_t frames = 0;  ///< that have come
-  std::size_t next_event = 0;
-  Clock::time_point latest{};  ///< when the last of them is due
-  Reorder<Frame> reorder;
-  bool blocked = false;
-  std::uint64_t blocks = 0;  ///< partitions so far
-  std::vector<Frame> held;
-};
-
-class FaultyTransport final : public Transport, public TransportHandler {
- public:
-  FaultyTransport(FaultyNetwork& network, std::unique_ptr<Transport> inner, NodeId self)
-      : network_(network),
-        inner_(std::move(inner)),
-        id_(std::move(self)),
-        dice_(network.plan_.seed, id_.name) {}
-  ~FaultyTransport() override { stop(); }
-
-  Result<PeerInfo> start(TransportHandler& handler) override;
-  void connect(const Address& to, std::optional<NodeId> expected) override;
-  bool send(const NodeId& to, Frame frame) override;
-  void drop(const NodeId& id, const Error& why) override;
-  void stop() override;
-
-  void on_peer_up(const PeerInfo& peer) override;
-  void on_peer_down(const NodeId& peer, const Error& why) override;
-  void on_connect_failed(const Address& to, const Error& why) override;
-  void on_frame(const NodeId& from, Frame frame) override;
-  void on_sign_of_life(const NodeId& peer) override;
-
-  // For the network, under its mutex.
-  void lose(FaultyNetwork::Path& path, const Error& why);
-  void block(FaultyNetwork::Path& path);
-  void release(FaultyNetwork::Path& path);
-
- private:
-  struct Up {
-    PeerInfo peer;
-  };
-  struct Down {
-    NodeId peer;
-    Error why;
-  };
-  struct Failed {
-    Address to;
-    Error why;
-  };
-  struct Arrival {
-    NodeId from;
-    Frame frame;
-  };
-  struct Silence {
-    NodeId from;
-    std::uint64_t block;
-  };
-  struct Sign {
-    NodeId from;
-  };
-  using News = std::variant<Up, Down, Failed, Arrival, Silence, Sign>;
-
-  void post(Clock::time_point due, News news);
-  void schedule(FaultyNetwork::Path& path, Frame frame);
-  void run();
-  /// What the handler is to be told of it, in order.
-  [[nodiscard]] std::vector<News> judge(News news);
-  void judge_arrival(Arrival arrival, std::vector<News>& out);
-  void tell(News news);
-
-  FaultyNetwork& network_;
-  std::unique_ptr<Transport> inner_;
-  NodeId id_;
-  Dice dice_;
-  PeerInfo self_;
-  TransportHandler* handler_ = nullptr;
-  std::condition_variable ready_;
-  std::multimap<Clock::time_point, News> queue_;  // equal times: in the order of posting
-  std::set<NodeId> up_;                           // as the handler knows it
-  Clock::time_point next_slot_{};
-  bool stopping_ = false;
-  std::thread thread_;
-};
 
 Result<PeerInfo> FaultyTransport::start(TransportHandler& handler) {
   handler_ = &handler;
@@ -184,7 +78,7 @@ void FaultyTransport::on_peer_up(const PeerInfo& peer) {
 
 void FaultyTransport::on_peer_down(const NodeId& peer, const Error& why) {
   const std::lock_guard lock(network_.mutex_);
-  if (!network_.dead_.insert(unordered(id_, peer)).second) return;  // it knows already
+  if (!network_.declare_dead(id_, peer)) return;  // it knows already
   auto& path = network_.path(peer, id_);
   release(path);
   path.loses_queue = false;  // an orderly end
@@ -351,78 +245,6 @@ void FaultyTransport::tell(News news) {
     handler_->on_sign_of_life(sign->from);
   } else if (const auto* failed = std::get_if<Failed>(&news)) {
     handler_->on_connect_failed(failed->to, failed->why);
-  }
-}
-
-FaultyNetwork::FaultyNetwork(FaultPlan plan) : plan_(std::move(plan)) {}
-FaultyNetwork::~FaultyNetwork() = default;
-
-std::unique_ptr<Transport> FaultyNetwork::make(PeerInfo self) {
-  auto id = self.id;
-  return wrap(LoopbackHub::make(std::move(self)), std::move(id));
-}
-
-std::unique_ptr<Transport> FaultyNetwork::wrap(std::unique_ptr<Transport> inner, NodeId self) {
-  return std::make_unique<FaultyTransport>(*this, std::move(inner), std::move(self));
-}
-
-FaultCounts FaultyNetwork::counts() const {
-  const std::lock_guard lock(mutex_);
-  return counts_;
-}
-
-FaultyNetwork::Path& FaultyNetwork::path(const NodeId& from, const NodeId& to) {
-  auto& slot = paths_[{from, to}];
-  if (!slot) slot = std::make_unique<Path>(plan_.seed, from, to);
-  return *slot;
-}
-
-bool FaultyNetwork::is_dead(const NodeId& a, const NodeId& b) const {
-  return dead_.contains(unordered(a, b));
-}
-
-/// Lets the planned events of a path happen that are due; true where it is cut by one.
-bool FaultyNetwork::strikes(Path& path) {
-  for (; path.next_event < plan_.events.size(); ++path.next_event) {
-    const auto& event = plan_.events[path.next_event];
-    if (event.from != path.from.name || event.to != path.to.name) continue;
-    if (event.after >= path.frames) return false;
-    apply(event.kind, path.from, path.to);
-    if (event.kind == FaultEvent::Kind::cut) return true;
-  }
-  return false;
-}
-
-void FaultyNetwork::strike(FaultEvent::Kind kind, const std::string& from, const std::string& to) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [sender, a] : nodes_) {
-    for (const auto& [receiver, b] : nodes_) {
-      if (sender.name == from && receiver.name == to) apply(kind, sender, receiver);
-    }
-  }
-}
-
-void FaultyNetwork::apply(FaultEvent::Kind kind, const NodeId& from, const NodeId& to) {
-  if (is_dead(from, to)) return;
-  const auto node = nodes_.find(to);
-  switch (kind) {
-    case FaultEvent::Kind::cut:
-      return sever(from, to, {ErrorCode::unavailable, "cut by plan"});
-    case FaultEvent::Kind::partition:
-      if (node != nodes_.end()) node->second->block(path(from, to));
-      return;
-    case FaultEvent::Kind::heal:
-      if (node != nodes_.end()) node->second->release(path(from, to));
-      return;
-  }
-}
-
-void FaultyNetwork::sever(const NodeId& a, const NodeId& b, const Error& why) {
-  if (!dead_.insert(unordered(a, b)).second) return;
-  ++counts_.cut;
-  for (const auto& [from, to] : {std::pair(a, b), std::pair(b, a)}) {
-    const auto node = nodes_.find(to);
-    if (node != nodes_.end()) node->second->lose(path(from, to), why);
   }
 }
 

@@ -47,6 +47,8 @@ class Handshake {
   [[nodiscard]] Result<std::string> take(const Record& record);
   [[nodiscard]] std::string refusal(const Error& why);
 
+  /// Who must be found there, if that matters.
+  [[nodiscard]] const std::optional<NodeId>& expected() const { return expected_; }
   /// Who the other side is, once it has proved that it knows the secret.
   [[nodiscard]] const std::optional<PeerInfo>& peer() const { return peer_; }
   [[nodiscard]] const Introduction& mine() const { return mine_; }

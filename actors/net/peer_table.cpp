@@ -12,7 +12,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t max_in_flight = std::size_t{64} << 20;  // bytes per peer inside UCX
+/// The most that an honest message carries beside its header: a body, a blob, a tag.
+constexpr std::size_t max_payload = max_body_bytes + max_blob_bytes + sizeof(Tag);
 
 /// Tells the asker's remaining time; false: it has none left.
 bool set_remaining(Outgoing& outgoing, Clock::time_point now) {
@@ -40,7 +41,13 @@ bool PeerTable::was_up(const NodeId& id) const { return dead_.contains(id) || is
 void PeerTable::fail(std::span<const std::byte> header, const Error& why) {
   const auto envelope = parse_envelope(header);
   const auto session = envelope ? sessions_.find(envelope->session) : sessions_.end();
-  if (session != sessions_.end()) failed_.emplace_back(session->second.peer, why);
+  if (session != sessions_.end()) lose(session->second.peer, why);
+}
+
+void PeerTable::lose(const NodeId& id, const Error& why) {
+  const auto it = peers_.find(id);
+  if (it == peers_.end() || std::exchange(it->second.lost, true)) return;
+  failed_.emplace_back(id, why);
 }
 
 bool PeerTable::is_up(const NodeId& id) const {
@@ -48,14 +55,19 @@ bool PeerTable::is_up(const NodeId& id) const {
   return it != peers_.end() && it->second.up;
 }
 
-void PeerTable::expect(const Handshake& handshake, int connection) {
+Result<void> PeerTable::expect(const Handshake& handshake, int connection) {
   const auto& id = handshake.peer()->id;
   auto& peer = peers_.try_emplace(id, window_).first->second;
+  if (peer.connections.size() >= Limits::connections) {
+    return Failure(Error{ErrorCode::resource_exhausted,
+                         "node " + to_string(id) + " has " + std::to_string(Limits::connections) +
+                             " control connections to this node already"});
+  }
   peer.info.id = id;
-  peer.connections.insert(connection);
-  peer.sessions_in.push_back(handshake.mine().session);
-  sessions_.try_emplace(handshake.mine().session,
-                        Session{id, SessionKey(handshake.key_from_peer())});
+  const auto session = handshake.mine().session;
+  peer.connections.emplace(connection, session);
+  sessions_.try_emplace(session, Session{id, SessionKey(handshake.key_from_peer())});
+  return {};
 }
 
 void PeerTable::introduce(const Handshake& handshake) {
@@ -87,8 +99,13 @@ void PeerTable::introduce(const Handshake& handshake) {
 void PeerTable::disconnect(const NodeId& id, int connection, const Error& why) {
   const auto it = peers_.find(id);
   if (it == peers_.end()) return;
-  it->second.connections.erase(connection);
-  if (it->second.connections.empty()) bury(id, why);
+  auto& peer = it->second;
+  const auto ended = peer.connections.find(connection);
+  if (ended == peer.connections.end()) return;
+  // The session that the peer uses stays until the peer goes.
+  if (ended->second != peer.session_in) sessions_.erase(ended->second);
+  peer.connections.erase(ended);
+  if (peer.connections.empty()) bury(id, why);
 }
 
 bool PeerTable::send(const NodeId& to, std::span<Outgoing> frames) {
@@ -104,8 +121,13 @@ void PeerTable::send(Peer& peer, Outgoing outgoing) {
   if (needs_credit(outgoing.frame.header) && !peer.credits.charge(target, size)) {
     peer.credits.park(target, size, std::move(outgoing));
   } else {
-    peer.queue.push(std::move(outgoing));
+    enqueue(peer, std::move(outgoing));
   }
+}
+
+void PeerTable::enqueue(Peer& peer, Outgoing outgoing) {
+  peer.queued += outgoing.frame.size();
+  peer.queue.push(std::move(outgoing));
 }
 
 void PeerTable::flush() {
@@ -118,24 +140,46 @@ void PeerTable::flush() {
 void PeerTable::flush(Peer& peer) {
   FrameWriter writer(worker_.header_limit());
   const auto now = Clock::now();
-  while (!peer.queue.empty() && *peer.in_flight < max_in_flight) {
+  std::size_t packed = 0;
+  while (!peer.queue.empty() && may_go(peer, peer.queue.front().frame.size(), packed)) {
     auto outgoing = peer.queue.pop();
+    const auto size = outgoing.frame.size();
+    peer.queued -= size;
     if (!set_remaining(outgoing, now)) {
       // Nobody waits for it: its credit comes back at once.
       FrameHeader expired = outgoing.frame.header;
       expired.message_id = 1;
-      expired.type = outgoing.frame.size();
+      expired.type = size;
       take_credit(peer, expired);
       continue;
     }
-    if (!writer.fits(outgoing.frame)) transmit(peer, writer);
+    if (!writer.fits(outgoing.frame)) {
+      transmit(peer, writer);
+      packed = 0;
+    }
     writer.add(outgoing.frame);
+    packed += size;
   }
   if (!writer.empty()) transmit(peer, writer);
+  // Messages are bounded by credits, but not what answers those of the peer.
+  if (peer.queue.size() > Limits::unread_frames || peer.queued > Limits::unread_bytes) {
+    lose(peer.info.id, {ErrorCode::resource_exhausted, "it does not read what it is sent"});
+  }
+}
+
+bool PeerTable::may_go(Peer& peer, std::size_t size, std::size_t packed) {
+  const bool quiet = *peer.in_flight == 0;
+  if (quiet) peer.ahead = peer.messages_ahead = 0;
+  if (quiet && packed == 0) return true;
+  return *peer.in_flight + packed + size <= Limits::in_flight &&
+         peer.ahead + packed + size <= Limits::ahead &&
+         peer.messages_ahead < Limits::messages_ahead;
 }
 
 void PeerTable::transmit(Peer& peer, FrameWriter& writer) {
   auto sealed = writer.seal(peer.session_out, peer.next_sequence++, *peer.key_out, encrypt_);
+  peer.ahead += sealed.size();
+  ++peer.messages_ahead;
   worker_.send(peer.endpoint, std::move(sealed), peer.in_flight);
 }
 
@@ -151,11 +195,23 @@ void PeerTable::note_dropped(const std::string& what) {
     log_warn("dropped {} message(s); the last: {}", dropped_, what);
 }
 
-bool PeerTable::admits(std::span<const std::byte> header) {
+std::shared_ptr<std::size_t> PeerTable::admit(std::span<const std::byte> header,
+                                              std::size_t payload) {
   const auto envelope = parse_envelope(header);
-  if (envelope && sessions_.contains(envelope->session)) return true;
-  note_dropped(envelope ? "a message of nobody that we know" : envelope.error().what);
-  return false;
+  const auto session = envelope ? sessions_.find(envelope->session) : sessions_.end();
+  if (session == sessions_.end()) {
+    note_dropped(envelope ? "a message of nobody that we know" : envelope.error().what);
+    return nullptr;
+  }
+  const auto& id = session->second.peer;
+  auto& peer = peers_.at(id);
+  if (peer.lost) return nullptr;
+  const auto fetched = *peer.fetched;
+  if (payload > max_payload || (fetched > 0 && fetched + payload > Limits::fetched)) {
+    lose(id, {ErrorCode::resource_exhausted, "it sends larger messages than it may at once"});
+    return nullptr;
+  }
+  return peer.fetched;
 }
 
 void PeerTable::receive(Buffer header, Buffer payload) {
@@ -163,36 +219,59 @@ void PeerTable::receive(Buffer header, Buffer payload) {
   const auto session = envelope ? sessions_.find(envelope->session) : sessions_.end();
   if (session == sessions_.end()) return;  // the peer died while its payload was on the way
   const NodeId id = session->second.peer;
+  auto& peer = peers_.at(id);
+  if (peer.lost) return;
   auto frames = open_frames(header, payload, session->second.key, encrypt_);
   if (!frames) {
     // Whoever cannot make a tag is not the peer, and must not be able to take it down.
     note_dropped(to_string(id) + ": " + frames.error().what);
-    if (frames.error().code != ErrorCode::permission_denied) {
-      failed_.emplace_back(id, frames.error());
-    }
+    if (frames.error().code != ErrorCode::permission_denied) lose(id, frames.error());
     return;
   }
-  auto& peer = peers_.at(id);
-  auto pushed =
-      peer.reorder.push(envelope->sequence, std::move(*frames),
-                        [&](std::vector<Frame> ready) { deliver(peer, std::move(ready)); });
-  if (!pushed) note_dropped(to_string(id) + ": " + pushed.error().what);
+  if (peer.session_in == 0) peer.session_in = envelope->session;
+  if (peer.session_in != envelope->session) {
+    return lose(id, {ErrorCode::corrupt, "it changes from one session to another"});
+  }
+  const auto size = header.size + payload.size;
+  take_in(peer, envelope->sequence, {std::move(*frames), size});
+}
+
+void PeerTable::take_in(Peer& peer, std::uint64_t sequence, Arrived message) {
+  const NodeId id = peer.info.id;
+  if (sequence >= peer.reorder.next() + Reorder<Arrived>::window) {
+    return lose(id, {ErrorCode::corrupt, "it sends far ahead of a message that does not come"});
+  }
+  const auto size = message.size;
+  peer.waiting += size;
+  auto pushed = peer.reorder.push(sequence, std::move(message), [&](Arrived ready) {
+    peer.waiting -= ready.size;
+    deliver(peer, std::move(ready.frames));
+  });
+  if (!pushed) {
+    peer.waiting -= size;
+    note_dropped(to_string(id) + ": " + pushed.error().what);
+  }
+  if (peer.waiting > Limits::waiting) {
+    lose(id, {ErrorCode::resource_exhausted, "it sends too much behind a message that is missing"});
+  }
 }
 
 void PeerTable::deliver(Peer& peer, std::vector<Frame> frames) {
+  if (peer.lost) return;
   if (!returns_->watch(peer.info.id, frames)) {
-    failed_.emplace_back(peer.info.id, Error{ErrorCode::corrupt, "it sends more than its credit"});
+    return lose(peer.info.id, {ErrorCode::corrupt, "it sends more than its credit"});
   }
   for (auto& frame : frames) deliver(peer, std::move(frame));
 }
 
 void PeerTable::deliver(Peer& peer, Frame frame) {
+  if (peer.lost) return;
   const auto& id = peer.info.id;
   if (frame.header.kind == FrameKind::hello) {
     peer.greeted = true;
     rise_if_ready(peer);
   } else if (!peer.up) {
-    failed_.emplace_back(id, Error{ErrorCode::corrupt, "a frame before the hello"});
+    lose(id, {ErrorCode::corrupt, "a frame before the hello"});
   } else if (frame.header.kind == FrameKind::credit) {
     take_credit(peer, frame.header);
   } else {
@@ -202,7 +281,7 @@ void PeerTable::deliver(Peer& peer, Frame frame) {
 
 void PeerTable::take_credit(Peer& peer, const FrameHeader& header) {
   peer.credits.give_back(header.target, {header.message_id, header.type},
-                         [&](Outgoing outgoing) { peer.queue.push(std::move(outgoing)); });
+                         [&](Outgoing outgoing) { enqueue(peer, std::move(outgoing)); });
 }
 
 void PeerTable::give_credit() {
@@ -232,8 +311,11 @@ void PeerTable::bury(const NodeId& id, const Error& why) {
   const auto it = peers_.find(id);
   if (it == peers_.end()) return;
   if (it->second.endpoint != nullptr) worker_.close(it->second.endpoint);
-  for (const auto session : it->second.sessions_in) sessions_.erase(session);
-  orphans_.insert(orphans_.end(), it->second.connections.begin(), it->second.connections.end());
+  sessions_.erase(it->second.session_in);
+  for (const auto& [connection, session] : it->second.connections) {
+    sessions_.erase(session);
+    orphans_.push_back(connection);
+  }
   const bool was_up = it->second.up;
   peers_.erase(it);
   returns_->forget(id);

@@ -33,6 +33,11 @@ constexpr auto handshake_time = std::chrono::seconds(5);
 constexpr auto tick = std::chrono::milliseconds(250);  // how finely time is kept
 constexpr auto own_pause = std::chrono::seconds(1);    // between ticks: this process did not run
 constexpr int accepts_at_once = 64;  // between looks at what those before have to say
+// However much peers send: what a turn of the loop takes of it, and how soon sockets have their
+// turn.
+constexpr int progress_at_once = 1000;
+constexpr int progress_at_end = 100'000;
+constexpr auto look_every = std::chrono::milliseconds(1);
 
 class UcxTransport final : public Transport {
  public:
@@ -52,11 +57,16 @@ class UcxTransport final : public Transport {
   Result<void> make_worker();
   void run();
   void work();
+  /// Sees to the sockets; sleeps until there is something to do, or for so long.
+  void look(std::chrono::milliseconds patience);
+  /// Takes in some of what has come.
+  void progress(int most);
+  /// How long UCX lets us sleep.
+  [[nodiscard]] std::chrono::milliseconds may_look_for();
   /// Runs what the last frames woke, and sends what is queued.
   void answer();
   void drain_frames();
   void hand_over(const NodeId& to, std::span<Outgoing> frames);
-  void sleep();
   void accept();
   /// Closes the stranger that is wanted least; false where there is none.
   bool make_room(std::optional<int> stranger);
@@ -93,6 +103,8 @@ class UcxTransport final : public Transport {
   Clock::time_point refusals_said_{};
   Clock::time_point next_tick_{};
   Clock::time_point ticked_{};
+  Clock::time_point next_look_{};
+  bool heeds_ucx_ = true;  ///< UCX's event descriptor wakes us
   PeerInfo self_;
   std::string worker_address_;
   std::atomic<std::thread::id> loop_thread_;
@@ -133,7 +145,7 @@ Result<void> UcxTransport::open_ports() {
 Result<void> UcxTransport::make_worker() {
   UcxWorker::Callbacks callbacks;
   callbacks.admit = [this](std::span<const std::byte> header, std::size_t payload) {
-    return payload <= max_body_bytes + max_blob_bytes + sizeof(Tag) && peers_->admits(header);
+    return peers_->admit(header, payload);
   };
   callbacks.message = [this](Buffer header, Buffer payload) {
     peers_->receive(std::move(header), std::move(payload));
@@ -176,14 +188,32 @@ void UcxTransport::work() {
   for (const auto& call : outbox_.take_calls()) begin_call(call);
   drain_frames();
   for (const auto& [id, why] : outbox_.take_drops()) declare_dead(id, why);
-  while (worker_->progress()) answer();  // before UCX looks for more, which is a system call
+  // What has come is answered before UCX looks for more, which is a system call.
+  for (int i = 0; i < progress_at_once && worker_->progress(); ++i) answer();
   answer();
   for (const int fd : peers_->bury_failed()) end(fd, {ErrorCode::unavailable, "peer lost"});
   for (const auto& id : peers_->take_buried()) outbox_.forget(id);
   for (const auto& id : std::exchange(lost_, {})) outbox_.forget(id);
-  if (!peers_->has_failed() && worker_->arm() && outbox_.may_sleep()) sleep();
+  const auto patience = peers_->has_failed() ? std::chrono::milliseconds(0) : may_look_for();
+  const bool idle = patience.count() > 0 && outbox_.may_sleep();
+  if (idle || next_look_ <= Clock::now()) look(idle ? patience : std::chrono::milliseconds(0));
   outbox_.awake();
   keep_time();
+}
+
+std::chrono::milliseconds UcxTransport::may_look_for() {
+  const bool armed = worker_->arm();
+  const bool heed = !worker_->only_seems_busy();
+  if (std::exchange(heeds_ucx_, heed) != heed) {
+    watch(worker_->event_fd(), heed ? EPOLLIN : 0u, EPOLL_CTL_MOD);
+  }
+  if (armed) return tick;
+  return heed ? std::chrono::milliseconds(0) : look_every;
+}
+
+void UcxTransport::progress(int most) {
+  for (int i = 0; i < most && worker_->progress(); ++i) {
+  }
 }
 
 void UcxTransport::answer() {
@@ -215,9 +245,10 @@ void UcxTransport::declare_dead(const NodeId& id, const Error& why) {
   peers_->drop(id, why);
 }
 
-void UcxTransport::sleep() {
+void UcxTransport::look(std::chrono::milliseconds patience) {
   epoll_event events[64];
-  const int count = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(tick.count()));
+  const int count = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(patience.count()));
+  next_look_ = Clock::now() + look_every;
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == outbox_.event().fd()) {
@@ -274,6 +305,15 @@ void UcxTransport::begin_call(const Outbox::Call& call) {
     return handler_->on_connect_failed(
         call.to, {ErrorCode::unavailable, "node " + to_string(*call.expected) + " is gone"});
   }
+  // One call answers all who ask for the same while it goes on.
+  for (const auto& [number, connection] : connections_) {
+    const auto owner = known_.find(number);
+    const bool up = owner != known_.end() && peers_->is_up(owner->second);
+    if (!up && connection->called() == call.to &&
+        connection->handshake().expected() == call.expected) {
+      return;
+    }
+  }
   auto fd = begin_connect(call.to);
   if (!fd) return handler_->on_connect_failed(call.to, fd.error());
   auto handshake = make_handshake(Handshake::Role::caller, fd->get(), call.expected);
@@ -316,10 +356,10 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
       return fail(ErrorCode::aborted,
                   "node " + to_string(id) + " was declared dead; start it again to rejoin");
     }
+    if (auto expected = peers_->expect(handshake, fd); !expected) return expected;
     known_.emplace(fd, id);
     strangers_.remove(fd);
     accept_gate::let_in(connection.remote_host());
-    peers_->expect(handshake, fd);
   }
   if (handshake.done()) peers_->introduce(handshake);
   return {};
@@ -346,8 +386,7 @@ void UcxTransport::end(int fd, const Error& why) {
   }
   if (known) {
     // What the peer sent before it closed is still in UCX: deliver it first.
-    while (worker_->progress()) {
-    }
+    progress(progress_at_end);
     peers_->disconnect(id, fd, why);
   }
 }
@@ -382,8 +421,7 @@ void UcxTransport::shut_down() {
   const auto until = Clock::now() + std::chrono::milliseconds(500);
   do {
     peers_->flush();
-    while (worker_->progress()) {
-    }
+    progress(progress_at_once);
   } while (!peers_->idle() && Clock::now() < until);
   for (auto& [fd, connection] : connections_) connection->say_goodbye();
   peers_->clear();

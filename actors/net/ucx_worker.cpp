@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 
 namespace troupe {
@@ -24,15 +26,44 @@ Failure ucx_error(const std::string& call, ucs_status_t status) {
 
 /// Keeps a message alive until UCX has sent it.
 struct UcxWorker::Sending {
+  Sending(UcxWorker* from, Sealed sealed, std::shared_ptr<std::size_t> sum)
+      : worker(from), message(std::move(sealed)), size(message.size()), held(std::move(sum)) {
+    *held += size;
+    ++worker->outstanding_;
+  }
+  ~Sending() {
+    *held -= size;
+    --worker->outstanding_;
+  }
+  Sending(const Sending&) = delete;
+
+  UcxWorker* worker;
   Sealed message;
+  std::size_t size;
   std::shared_ptr<std::size_t> held;
 };
 
 /// A payload on its way by rendezvous.
 struct UcxWorker::Receiving {
+  Receiving(UcxWorker* to, Buffer message_header, Buffer memory, std::shared_ptr<std::size_t> sum)
+      : worker(to),
+        header(std::move(message_header)),
+        payload(std::move(memory)),
+        on_its_way(std::move(sum)) {
+    *on_its_way += payload.size;
+    ++worker->outstanding_;
+  }
+  ~Receiving() {
+    *on_its_way -= payload_size;
+    --worker->outstanding_;
+  }
+  Receiving(const Receiving&) = delete;
+
   UcxWorker* worker;
   Buffer header;
   Buffer payload;
+  std::size_t payload_size = payload.size;
+  std::shared_ptr<std::size_t> on_its_way;
 };
 
 /// Who wants to know when an endpoint fails.
@@ -58,13 +89,8 @@ struct UcxWorker::Glue {
   }
 
   static void on_sent(void* request, ucs_status_t, void* user) {
-    release(static_cast<Sending*>(user));
+    delete static_cast<Sending*>(user);
     ucp_request_free(request);
-  }
-
-  static void release(Sending* sending) {
-    *sending->held -= sending->message.size();
-    delete sending;
   }
 
   static void on_failed(void* user, ucp_ep_h, ucs_status_t status) {
@@ -77,20 +103,26 @@ struct UcxWorker::Glue {
 };
 
 void UcxWorker::set_environment(bool loopback) {
-  const std::pair<const char*, const char*> settings[] = {
-      {"UCX_TLS", "tcp"},
-      {"UCX_RNDV_THRESH", "128k"},
-      {"UCX_TCP_TX_SEG_SIZE", "64k"},
-      {"UCX_KEEPALIVE_INTERVAL", "1s"},
-      {"UCX_TCP_KEEPIDLE", "1s"},
-      {"UCX_TCP_KEEPINTVL", "1s"},
-      {"UCX_TCP_KEEPCNT", "3"},
+  using Settings = std::initializer_list<std::pair<const char*, const char*>>;
+  const auto set = [](Settings settings) {
+    for (const auto& [name, value] : settings) ::setenv(name, value, 0);
   };
-  for (const auto& [name, value] : settings) ::setenv(name, value, 0);
-  if (loopback) {
-    ::setenv("UCX_NET_DEVICES", "lo", 0);
-    ::setenv("UCX_MAX_RNDV_RAILS", "1", 0);
+  set({{"UCX_TLS", "tcp"}, {"UCX_RNDV_THRESH", "128k"}, {"UCX_KEEPALIVE_INTERVAL", "1s"}});
+  // UCX complains on standard output about settings of transports that it does not use.
+  const std::string_view transports = ::getenv("UCX_TLS");
+  const auto uses = [&](std::string_view name) {
+    return transports.find(name) != std::string_view::npos;
+  };
+  if (uses("tcp")) {
+    set({{"UCX_TCP_TX_SEG_SIZE", "64k"},
+         {"UCX_TCP_KEEPIDLE", "1s"},
+         {"UCX_TCP_KEEPINTVL", "1s"},
+         {"UCX_TCP_KEEPCNT", "3"}});
+    if (loopback) set({{"UCX_NET_DEVICES", "lo"}, {"UCX_MAX_RNDV_RAILS", "1"}});
   }
+  // Without these, peers that may die cannot be reached through shared memory.
+  if (uses("posix")) set({{"UCX_POSIX_ERROR_HANDLING", "y"}});
+  if (uses("sysv")) set({{"UCX_SYSV_ERROR_HANDLING", "y"}});
 }
 
 Result<std::unique_ptr<UcxWorker>> UcxWorker::make(Callbacks callbacks) {
@@ -146,6 +178,9 @@ Result<void> UcxWorker::set_receiver() {
 UcxWorker::UcxWorker(Callbacks callbacks) : callbacks_(std::move(callbacks)) {}
 
 UcxWorker::~UcxWorker() {
+  // UCX can lose a payload on its way, either way, when the peer goes just then, and asserts here
+  // that it has not: what it holds is left to the end of the process.
+  if (outstanding_ > 0) return;
   if (worker_ != nullptr) ucp_worker_destroy(worker_);
   if (context_ != nullptr) ucp_cleanup(context_);
 }
@@ -160,12 +195,21 @@ Result<std::string> UcxWorker::address() const {
   return bytes;
 }
 
-bool UcxWorker::progress() { return ucp_worker_progress(worker_) != 0; }
+bool UcxWorker::progress() {
+  const bool moved = ucp_worker_progress(worker_) != 0;
+  if (moved) idle_turns_ = 0;
+  return moved;
+}
 
 bool UcxWorker::arm() {
   const auto status = ucp_worker_arm(worker_);
   // Where it cannot be armed the caller sleeps for its own time-out, rather than not at all.
-  return status != UCS_ERR_BUSY;
+  if (status != UCS_ERR_BUSY) {
+    idle_turns_ = 0;
+    return true;
+  }
+  ++idle_turns_;
+  return false;
 }
 
 Result<ucp_ep*> UcxWorker::open(const std::string& worker_address,
@@ -203,26 +247,28 @@ void UcxWorker::close(ucp_ep* endpoint) {
 }
 
 void UcxWorker::send(ucp_ep* endpoint, Sealed message, std::shared_ptr<std::size_t> held) {
-  auto sending = std::make_unique<Sending>(Sending{std::move(message), std::move(held)});
-  *sending->held += sending->message.size();
+  auto sending = std::make_unique<Sending>(this, std::move(message), std::move(held));
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   param.cb.send = Glue::on_sent;
   param.user_data = sending.get();
-  const auto& [header, payload] = sending->message;
+  const auto& header = sending->message.header;
+  const auto& payload = sending->message.payload;
   auto* request = ucp_am_send_nbx(endpoint, frame_am_id, header.data(), header.size(),
                                   payload.data(), payload.size(), &param);
-  auto* held_until_sent = sending.release();
-  // Done at once, or failed: the endpoint's failure is reported by itself.
-  if (!UCS_PTR_IS_PTR(request)) Glue::release(held_until_sent);
+  // Otherwise it is done, or has failed: the endpoint's failure is reported by itself.
+  if (UCS_PTR_IS_PTR(request)) (void)sending.release();
 }
 
 int UcxWorker::arrived(std::span<const std::byte> header, void* data, std::size_t length,
                        bool rendezvous) {
-  if (!callbacks_.admit(header, length)) return UCS_OK;
+  auto on_its_way = callbacks_.admit(header, length);
+  if (on_its_way == nullptr) return UCS_OK;
   Buffer copy = pool_.get(header.size());
   if (copy.memory != nullptr) std::memcpy(copy.memory.get(), header.data(), header.size());
-  if (copy.memory != nullptr && rendezvous) return fetch(std::move(copy), data, length);
+  if (copy.memory != nullptr && rendezvous) {
+    return fetch(std::move(copy), data, length, std::move(on_its_way));
+  }
   Buffer payload = pool_.get(length);
   if (copy.memory == nullptr || payload.memory == nullptr) {
     callbacks_.bad(header, {ErrorCode::resource_exhausted, "no memory for a message"});
@@ -233,9 +279,10 @@ int UcxWorker::arrived(std::span<const std::byte> header, void* data, std::size_
   return UCS_OK;
 }
 
-int UcxWorker::fetch(Buffer header, void* data, std::size_t length) {
-  auto receiving =
-      std::make_unique<Receiving>(Receiving{this, std::move(header), pool_.get(length)});
+int UcxWorker::fetch(Buffer header, void* data, std::size_t length,
+                     std::shared_ptr<std::size_t> on_its_way) {
+  auto receiving = std::make_unique<Receiving>(this, std::move(header), pool_.get(length),
+                                               std::move(on_its_way));
   if (receiving->payload.memory == nullptr) {
     callbacks_.bad(receiving->header.bytes(),
                    {ErrorCode::resource_exhausted,

@@ -6,6 +6,7 @@
 #include "messages/result.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -24,7 +25,10 @@ class UcxWorker {
  public:
   struct Callbacks {
     /// May this message in, with so many bytes of payload? Asked before anything is allocated.
-    std::function<bool(std::span<const std::byte> header, std::size_t payload)> admit;
+    /// Gives what counts its sender's payloads while they are on their way, or nothing.
+    std::function<std::shared_ptr<std::size_t>(std::span<const std::byte> header,
+                                               std::size_t payload)>
+        admit;
     std::function<void(Buffer header, Buffer payload)> message;
     /// A message that was let in cannot be had: there is no memory for it.
     std::function<void(std::span<const std::byte> header, const Error&)> bad;
@@ -32,7 +36,8 @@ class UcxWorker {
 
   /// Settings that UCX reads from the environment, where the user has not set them; call it at the
   /// start of main(), before there are threads. `loopback`: this process only talks to this
-  /// machine.
+  /// machine. UCX_TLS is "tcp" unless the user chose otherwise: all nodes must be able to reach
+  /// each other by it ("posix" on one machine, "posix,tcp" on several).
   static void set_environment(bool loopback);
 
   [[nodiscard]] static Result<std::unique_ptr<UcxWorker>> make(Callbacks callbacks);
@@ -49,6 +54,9 @@ class UcxWorker {
   /// Makes event_fd() readable at the next event; false: something happened already, progress
   /// first.
   [[nodiscard]] bool arm();
+  /// It cannot be armed, and still nothing happens: over shared memory UCX stays like that when a
+  /// peer was killed in the middle of something. What comes is seen by progress() alone.
+  [[nodiscard]] bool only_seems_busy() const { return idle_turns_ > 100; }
 
   /// Opens an endpoint; `failed` is called once, from progress(), when the peer is lost.
   [[nodiscard]] Result<ucp_ep*> open(const std::string& worker_address,
@@ -69,7 +77,8 @@ class UcxWorker {
   [[nodiscard]] Result<void> set_receiver();
   [[nodiscard]] int arrived(std::span<const std::byte> header, void* data, std::size_t length,
                             bool rendezvous);
-  [[nodiscard]] int fetch(Buffer header, void* data, std::size_t length);
+  [[nodiscard]] int fetch(Buffer header, void* data, std::size_t length,
+                          std::shared_ptr<std::size_t> on_its_way);
 
   Callbacks callbacks_;
   BufferPool pool_;
@@ -78,6 +87,8 @@ class UcxWorker {
   int event_fd_ = -1;
   std::size_t header_limit_ = 0;
   std::vector<std::unique_ptr<Watch>> watches_;
+  std::uint64_t idle_turns_ = 0;  ///< since something moved, though UCX was busy
+  std::size_t outstanding_ = 0;   ///< messages that UCX has not sent, delivered or given up yet
 };
 
 }  // namespace troupe

@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from run_support import GRAPH, REPOSITORY, Home, settings, train, wait_until
+from run_support import GRAPH, REPOSITORY, Home, failed, settings, train
 
 DIGITS = REPOSITORY / "data/digits.csv.gz"
 
@@ -27,13 +27,8 @@ class BadInput(unittest.TestCase):
 
     def check_fails(self, *words, says):
         begin = time.monotonic()
-        code, events, err = train(self.home, *words, limit=40)
-        self.assertEqual(code, 1, err)
-        for text in says:
-            self.assertIn(text, err)
-        self.assertFalse(any(e["event"] == "done" for e in events))
+        failed(self, self.home, *words, says=says)
         self.assertLess(time.monotonic() - begin, 20)
-        self.assertTrue(wait_until(lambda: not self.home.processes(), 5), "processes are left")
 
     def data(self, text):
         path = self.folder / "digits.csv.gz"

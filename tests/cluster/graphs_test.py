@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 import unittest
 
-from run_support import BIN, GRAPH, Home, settings, train, wait_until
+from run_support import BIN, GRAPH, Home, failed, settings, train, wait_until
 
 JOB = """[app]
 name = "{job}"
@@ -55,13 +55,7 @@ class Graphs(unittest.TestCase):
         return events
 
     def fails(self, *words, says, graph=GRAPH):
-        code, events, err = train(self.home, *words, graph=graph, limit=40)
-        self.assertEqual(code, 1, err)
-        for text in says:
-            self.assertIn(text, err)
-        self.assertFalse(any(e["event"] == "done" for e in events))
-        self.assertTrue(wait_until(lambda: not self.home.processes(), 5), "processes are left")
-        return events
+        return failed(self, self.home, *words, says=says, graph=graph)
 
     @staticmethod
     def count(events, name, path):

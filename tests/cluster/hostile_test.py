@@ -9,15 +9,13 @@ import pathlib
 import random
 import resource
 import select
-import signal
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 import unittest
 
-from run_support import BIN, LONG, wait_until
+from run_support import LONG, NodeProgram, wait_until
 
 SEED = int(os.environ.get("TROUPE_SEED", random.randrange(1 << 30)))
 MANY = 10_000 if LONG else 1_000
@@ -26,38 +24,6 @@ MAX_STRANGERS = 256
 HANDSHAKE_S = 5
 JOIN_S = 2.0
 MEMORY = 8 << 20
-
-
-class Program:
-    """A `troupe node` whose words go to files."""
-
-    def __init__(self, folder, name, secret, *words):
-        self.folder = pathlib.Path(folder)
-        self.name = name
-        with (self.folder / f"{name}.out").open("wb") as out, \
-             (self.folder / f"{name}.err").open("wb") as err:
-            self.process = subprocess.Popen(
-                [BIN / "troupe", "node", "--name", name, "--listen", "127.0.0.1:0", "--secret-file",
-                 secret, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
-
-    def said(self, stream="err"):
-        return (self.folder / f"{self.name}.{stream}").read_text(errors="replace")
-
-    def address(self):
-        assert wait_until(lambda: self.said("out").endswith("\n"), 20), self.said()
-        host, port = self.said("out").split()[-1].split(":")
-        return host, int(port)
-
-    def descriptors(self):
-        return len(list(pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir()))
-
-    def memory(self):
-        pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
-        return int(pages) * resource.getpagesize()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20)
 
 
 class Recorder:
@@ -114,11 +80,11 @@ class Hostile(unittest.TestCase):
         cls.secret = pathlib.Path(cls.folder.name, "secret")
         cls.secret.write_text("0123456789abcdef0123456789abcdef\n")
         cls.secret.chmod(0o600)
-        cls.node = Program(cls.folder.name, "first", cls.secret)
+        cls.node = NodeProgram(cls.folder.name, "first", cls.secret)
         cls.addClassCleanup(cls.node.stop)
         cls.address = cls.node.address()
         recorder = Recorder(cls.address)
-        member = Program(cls.folder.name, "recorded", cls.secret, "--join", recorder.address)
+        member = NodeProgram(cls.folder.name, "recorded", cls.secret, "--join", recorder.address)
         assert wait_until(lambda: "is up" in member.said(), 20), member.said()
         cls.recorded = recorder.said
         member.stop()
@@ -160,7 +126,7 @@ class Hostile(unittest.TestCase):
     def check_a_member_joins(self):
         type(self).members += 1
         begin = time.monotonic()
-        member = Program(self.folder.name, f"member{self.members}", self.secret, "--join",
+        member = NodeProgram(self.folder.name, f"member{self.members}", self.secret, "--join",
                          "%s:%d" % self.address)
         up = wait_until(lambda: self.look() or "is up" in member.said(), 20)
         took = time.monotonic() - begin

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import tempfile
@@ -70,6 +71,38 @@ class Home:
         self.folder.cleanup()
 
 
+class NodeProgram:
+    """A `troupe node` whose words go to files."""
+
+    def __init__(self, folder, name, secret, *words):
+        self.folder = pathlib.Path(folder)
+        self.name = name
+        with (self.folder / f"{name}.out").open("wb") as out, \
+             (self.folder / f"{name}.err").open("wb") as err:
+            self.process = subprocess.Popen(
+                [BIN / "troupe", "node", "--name", name, "--listen", "127.0.0.1:0", "--secret-file",
+                 secret, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+
+    def said(self, stream="err"):
+        return (self.folder / f"{self.name}.{stream}").read_text(errors="replace")
+
+    def address(self):
+        assert wait_until(lambda: self.said("out").endswith("\n"), 20), self.said()
+        host, port = self.said("out").split()[-1].split(":")
+        return host, int(port)
+
+    def descriptors(self):
+        return len(list(pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def memory(self):
+        pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * resource.getpagesize()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(20)
+
+
 def wait_until(condition, limit=30.0):
     """True as soon as the condition holds; False when it has not in time."""
     until = time.monotonic() + limit
@@ -99,6 +132,18 @@ def train(home, *words, limit=120, graph=GRAPH):
         out, err = job.communicate()
         raise AssertionError(f"hung: {words}\n{out[-2000:]}\n{err[-2000:]}") from None
     return job.returncode, [json.loads(line) for line in out.splitlines()], err
+
+
+def failed(test, home, *words, says, graph=GRAPH):
+    """Runs a job that must fail with an error that says all this, and must leave nothing; gives its
+    events."""
+    code, events, err = train(home, *words, graph=graph, limit=40)
+    test.assertEqual(code, 1, err)
+    for text in says:
+        test.assertIn(text, err)
+    test.assertFalse(any(e["event"] == "done" for e in events))
+    test.assertTrue(wait_until(lambda: not home.processes(), 5), "processes are left")
+    return events
 
 
 def settings(trainers, epochs, *more):

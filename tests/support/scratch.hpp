@@ -7,11 +7,14 @@
 
 namespace troupe::test {
 
+/// Where files are in memory, for tests that sync very often.
+inline const std::filesystem::path in_memory = "/dev/shm";
+
 /// A folder of the test's own, removed with it.
 class Scratch {
  public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "troupe-test-XXXXXX").string();
+  explicit Scratch(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string pattern = (parent / "troupe-test-XXXXXX").string();
     path_ = ::mkdtemp(pattern.data());
   }
   ~Scratch() { std::filesystem::remove_all(path_); }

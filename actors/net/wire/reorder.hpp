@@ -19,6 +19,9 @@ class Reorder {
   /// Messages that may wait for a missing one.
   static constexpr std::size_t window = 65536;
 
+  /// The sequence number that is to come next.
+  [[nodiscard]] std::uint64_t next() const { return next_; }
+
   /// Takes one message and calls `deliver(T)` for all that are next in order.
   template <class Deliver>
   Result<void> push(std::uint64_t sequence, T message, Deliver&& deliver) {

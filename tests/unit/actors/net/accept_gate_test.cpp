@@ -11,9 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <set>
+#include <thread>
 
 namespace troupe {
 namespace {
@@ -43,7 +47,7 @@ struct Guarded {
     const auto others = listening_ports();
     const accept_gate::Snapshot before;
     worker =
-        UcxWorker::make({[](auto, auto) { return false; }, [](auto, auto) {}, [](auto, auto) {}})
+        UcxWorker::make({[](auto, auto) { return nullptr; }, [](auto, auto) {}, [](auto, auto) {}})
             .value();
     BOOST_REQUIRE(before.guard_since() > 0);
     for (const auto found : listening_ports()) {
@@ -112,6 +116,38 @@ BOOST_AUTO_TEST_CASE(sockets_that_are_not_ucxs_are_left_alone) {
   const auto client = begin_connect(listener.address).value();
   int accepted = -1;
   while (accepted < 0) accepted = ::accept(listener.fd.get(), nullptr, nullptr);
+  BOOST_TEST(accepted >= 0);
+  ::close(accepted);
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_connection_keeps_nobody_else_waiting) {
+  const Fd listener(::socket(AF_INET, SOCK_STREAM, 0));  // accept() blocks on this one
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof at;
+  BOOST_REQUIRE(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+  BOOST_REQUIRE(::listen(listener.get(), 1) == 0);
+  BOOST_REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+  const Guarded guarded;  // so that accept() asks the gate
+  std::atomic<int> accepted{-1};
+  std::thread waiting([&] { accepted = ::accept(listener.get(), nullptr, nullptr); });
+  // The gate is free at any time while the other waits: 100 uses spread over its way in.
+  std::promise<void> used;
+  std::thread using_it([&] {
+    for (int i = 0; i < 100; ++i) {
+      accept_gate::let_in("192.0.2.1");
+      accept_gate::keep_out("192.0.2.1");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    used.set_value();
+  });
+  const bool free =
+      used.get_future().wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+  const auto client = begin_connect({"127.0.0.1", ntohs(at.sin_port)}).value();
+  waiting.join();
+  using_it.join();
+  BOOST_TEST(free);
   BOOST_TEST(accepted >= 0);
   ::close(accepted);
 }

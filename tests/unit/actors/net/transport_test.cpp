@@ -199,6 +199,15 @@ BOOST_AUTO_TEST_CASE(two_nodes_that_call_each_other_at_once_meet_once) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(many_who_ask_for_one_node_at_once_are_answered_by_one_call) {
+  Pair pair("ucx");
+  for (int i = 0; i < 50; ++i) pair.a->connect(pair.b_info.control, pair.b_info.id);
+  BOOST_REQUIRE(eventually([&] { return !pair.at_a.log().up.empty(); }));
+  (void)pair.a->send(pair.b_info.id, frame_of(1, 8, 0));
+  BOOST_REQUIRE(eventually([&] { return pair.at_b.log().frames.size() == 1; }));
+  BOOST_TEST(pair.at_a.log().failed.empty());
+}
+
 BOOST_AUTO_TEST_CASE(encrypted_nodes_understand_each_other) {
   const auto secret = ClusterSecret::random();
   RecordingHandler at_a;

@@ -2,11 +2,12 @@
 //
 // Actors of two nodes over a network that fails by plan, one plan for each seed. A test that fails
 // names its plan; TROUPE_SEED=N in the environment runs that seed alone, TROUPE_LONG=1 many more.
+#include "actors/net/faulty_network.hpp"
+
 #include "actors/core/node.hpp"
 #include "actors/core/node_actor.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/remote/remote_actors.hpp"
-#include "actors/net/faulty_transport.hpp"
 #include "messages/common.capnp.h"
 #include "tests/support/wait.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/examples/digits/digits_csv.hpp"
 
+#include "tests/support/scratch.hpp"
 #include "tests/support/why.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,20 +14,9 @@
 namespace troupe::digits {
 namespace {
 
-namespace fs = std::filesystem;
-
-class ScratchFolder {
+class ScratchFolder : public test::Scratch {
  public:
-  ScratchFolder() {
-    std::string name = (fs::temp_directory_path() / "digits-XXXXXX").string();
-    BOOST_REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~ScratchFolder() { fs::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string file(const std::string& name) const { return (*this / name).string(); }
 
   [[nodiscard]] std::string packed(const std::string& text) const {
     const std::string name = file("digits.csv.gz");
@@ -35,10 +25,9 @@ class ScratchFolder {
     BOOST_REQUIRE(::gzclose(out) == Z_OK);
     return name;
   }
-
- private:
-  fs::path path_;
 };
+
+namespace fs = std::filesystem;
 
 std::string line(const std::string& first = "0", const std::string& label = "3") {
   std::string out = first;

@@ -2,6 +2,7 @@
 #include "apps/troupe/doctor/doctor.hpp"
 
 #include "apps/troupe/doctor/probes.hpp"
+#include "tests/support/scratch.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>
@@ -28,20 +29,14 @@ bool has(const std::string& text, const std::string& part) {
 class FakeTrainer {
  public:
   explicit FakeTrainer(const std::string& script) {
-    std::string pattern = (fs::temp_directory_path() / "doctor_test.XXXXXX").string();
-    BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
     std::ofstream(folder_ / "troupe-train") << "#!/bin/sh\n" << script;
     chmod((folder_ / "troupe-train").c_str(), 0755);
   }
-  ~FakeTrainer() { fs::remove_all(folder_); }
-  FakeTrainer(const FakeTrainer&) = delete;
-  FakeTrainer& operator=(const FakeTrainer&) = delete;
 
-  [[nodiscard]] const fs::path& folder() const { return folder_; }
+  [[nodiscard]] const fs::path& folder() const { return folder_.path(); }
 
  private:
-  fs::path folder_;
+  test::Scratch folder_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/troupe/doctor/probes.hpp"
+#include "tests/support/scratch.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <unistd.h>
@@ -16,26 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that plays the root of a machine; removed at the end.
-class FakeRoot {
+// A folder that plays the root of a machine.
+class FakeRoot : public test::Scratch {
  public:
-  FakeRoot() {
-    std::string pattern = (fs::temp_directory_path() / "host_probe_test.XXXXXX").string();
-    BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    root_ = pattern;
-  }
-  ~FakeRoot() { fs::remove_all(root_); }
-  FakeRoot(const FakeRoot&) = delete;
-  FakeRoot& operator=(const FakeRoot&) = delete;
-
   void write(const std::string& file, const std::string& text) const {
-    fs::create_directories((root_ / file).parent_path());
-    std::ofstream(root_ / file) << text;
+    fs::create_directories((*this / file).parent_path());
+    std::ofstream(*this / file) << text;
   }
-  [[nodiscard]] const fs::path& path() const { return root_; }
-
- private:
-  fs::path root_;
 };
 
 Finding row(const Findings& findings, const std::string& what) {

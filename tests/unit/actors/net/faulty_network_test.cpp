@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/net/faulty_transport.hpp"
-
 #include "tests/support/recording_handler.hpp"
 #include "tests/support/wait.hpp"
 
