@@ -118,6 +118,7 @@ void register_node_messages(ActorKinds& kinds) {
   register_supervise_messages(kinds);
   kinds.messages().add<msg::FindService>();
   kinds.messages().add<msg::FoundService>();
+  register_membership_messages(kinds);
 }
 
 caf::actor spawn_node_actor(Node& node, int state_fd) {

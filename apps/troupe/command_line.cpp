@@ -4,6 +4,7 @@
 #include "apps/troupe/command_line.hpp"
 
 #include "actors/base/logfmt.hpp"
+#include "actors/core/membership/membership_wire.hpp"
 #include "actors/core/supervise/placement.hpp"
 #include "apps/troupe/address.hpp"
 #include "apps/troupe/graph/graph_help.hpp"
@@ -86,6 +87,42 @@ Address address_of(const std::string& flag, const std::string& text) {
   auto address = parse_address(text);
   if (!address) throw CLI::ValidationError(flag, "'" + text + "': " + address.error().what);
   return *address;
+}
+
+// What a node is to others, and what it offers them.
+void add_membership(CLI::App& app, NodeCommandOptions& into) {
+  app.add_option_function<std::string>(
+         "--role",
+         [&into](const std::string& word) {
+           if (word != "control" && word != "host") {
+             throw CLI::ValidationError(
+                 "--role", "no role '" + word + "'" + did_you_mean(word, {"control", "host"}));
+           }
+           into.role = word == "control" ? NodeRole::control : NodeRole::host;
+         },
+         "control: may also keep leases and jobs; host: only runs actors (default)")
+      ->type_name("control|host");
+  app.add_option(
+         "--label", into.labels,
+         "A label that actors may need (needs.labels), such as zone=a. May be given several "
+         "times")
+      ->allow_extra_args(false)
+      ->type_name("LABEL")
+      ->check(CLI::Validator(check_label, ""));
+  app.add_option("--cpus", into.cpus,
+                 "Processors to offer to actors (default: those that it may use)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--gpu", into.gpu, "GPUs to offer (default: all)")->type_name("NUMBER");
+  app.add_option_function<std::string>(
+         "--memory",
+         [&into](const std::string& text) {
+           auto bytes = parse_bytes(text);
+           if (!bytes) throw CLI::ValidationError("--memory", bytes.error().what);
+           into.memory = *bytes;
+         },
+         "Memory to offer to actors, such as 16GiB (default: what it may use)")
+      ->type_name("BYTES");
 }
 
 // An option that is a host and a port.
@@ -179,29 +216,13 @@ void add_run(CLI::App& root, RunOptions& into) {
 }
 
 // What actors of other nodes' jobs find here.
-void add_offers(CLI::App& app, NodeCommandOptions& into) {
-  app.add_option("--label", into.labels,
-                 "A label that actors may need (needs.labels). May be given several times")
-      ->allow_extra_args(false)
-      ->type_name("LABEL")
-      ->check(CLI::Validator(check_label, ""));
-  app.add_option("--cpus", into.cpus, "Processors to offer (default: all)")->type_name("NUMBER");
-  app.add_option("--gpu", into.gpu, "GPUs to offer (default: all)")->type_name("NUMBER");
-  app.add_option_function<std::string>(
-         "--memory",
-         [&into](const std::string& text) {
-           const auto bytes = parse_bytes(text);
-           if (!bytes) throw CLI::ValidationError("--memory", bytes.error().what);
-           into.memory = *bytes;
-         },
-         "Memory to offer, such as 16GiB (default: all)")
-      ->type_name("BYTES");
-}
-
 void add_node(CLI::App& root, NodeCommandOptions& into) {
   auto& app = *root.add_subcommand("node", "Be a node of a cluster");
   add_address(app, "--listen", into.listen, "Where the control port listens");
   add_address(app, "--join", into.join, "A node of the cluster to join");
+  app.add_flag("--join-retry", into.join_retry,
+               "Wait for a node that cannot be reached, instead of giving up after 4 tries");
+  add_membership(app, into);
   app.add_option("--name", into.name, "Name of the node (default: made from the host's name)")
       ->type_name("NAME")
       ->check(CLI::Validator(check_name, ""));
@@ -209,7 +230,6 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
   add_http(app, into.http);
   app.add_flag("--encrypt", into.encrypt,
                "Encrypt all that nodes say to each other; all nodes of a cluster or none");
-  add_offers(app, into);
   // For the processes that a host node starts (actors/core/engine_process.cpp), so not in the help.
   app.add_flag("--launched", into.launched)->group("");
   app.add_option("--secret-fd", into.secret_fd)->group("")->check(CLI::NonNegativeNumber);

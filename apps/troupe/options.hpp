@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/transport.hpp"
 #include "messages/ids.hpp"
 #include "messages/units.hpp"
 
@@ -34,15 +35,17 @@ struct RunOptions {
 struct NodeCommandOptions {
   std::optional<Address> listen;  ///< port 0: any free port
   std::optional<Address> join;
-  std::optional<Address> http;        ///< where /metrics, /alive and /ready are
-  std::string name;                   ///< empty: made from the host's name
-  std::string secret_file;            ///< empty: the default place
-  bool encrypt = false;               ///< all that it says to other nodes; they must want the same
-  std::vector<std::string> labels;    ///< for what actors need, as graphs say it
-  std::optional<std::uint32_t> cpus;  ///< what it offers; empty: what the machine has
-  std::optional<std::uint32_t> gpu;   ///< as above
-  std::optional<Bytes> memory;        ///< as above
-  bool launched = false;              ///< a host node started it: it ends when `join` is gone
+  std::optional<Address> http;  ///< where /metrics, /alive and /ready are
+  bool join_retry = false;      ///< keep trying to join for ever
+  NodeRole role = NodeRole::host;
+  std::string name;                  ///< empty: made from the host's name
+  std::string secret_file;           ///< empty: the default place
+  bool encrypt = false;              ///< all that it says to other nodes; they must want the same
+  std::vector<std::string> labels;   ///< for what actors need, as graphs say it
+  std::optional<double> cpus;        ///< offered to actors; nothing: what this process may use
+  std::optional<std::uint32_t> gpu;  ///< as above
+  std::optional<Bytes> memory;       ///< as above
+  bool launched = false;             ///< a host node started it: it ends when `join` is gone
   std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
 };
 

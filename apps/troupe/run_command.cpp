@@ -15,6 +15,7 @@
 #include "actors/net/ucx_worker.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/machine.hpp"
+#include "apps/troupe/host/offer.hpp"
 #include "apps/troupe/host/operating.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/host/report.hpp"
@@ -152,6 +153,8 @@ Result<NodeOptions> node_options(const RunOptions& options, const std::string& j
                                  LoopbackHub& hub) {
   NodeOptions node;
   node.name = job + ".host";
+  node.role = NodeRole::control;
+  node.offer = make_offer({}, {}, {}, doctor::look_at_host());
   if (options.in_process) node.hub = &hub;
   if (options.cluster.empty()) return node;
   // Two runs of one job may be members of one cluster.

@@ -98,6 +98,7 @@ Result<std::unique_ptr<ClusterClient>> ClusterClient::open(const ClusterOptions&
   node.name = "client." + std::to_string(::getpid());
   node.secret = std::move(door->secret);
   node.encrypt = door->encrypt;
+  node.role = NodeRole::client;
   auto started = Node::start(std::move(node), client->kinds_);
   if (!started) return Failure(started.error());
   client->node_ = std::move(*started);
