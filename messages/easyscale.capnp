@@ -40,6 +40,7 @@ struct TrainerHello @0x9d072fe3fe502605 {
   fingerprint @3 :Text;
   resumes @4 :Bool;
   resume @5 :UInt64;
+  context @6 :UInt64;
 }
 
 struct TrainerFailed @0xae1830f40f612706 {

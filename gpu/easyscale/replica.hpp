@@ -48,6 +48,8 @@ class Replica {
   [[nodiscard]] std::uint64_t steps() const;
   [[nodiscard]] std::size_t gradient_length() const;
   [[nodiscard]] std::size_t buffer_bytes() const;
+  /// Bytes that each rank keeps from step to step: TrainProgram::rank_state.
+  [[nodiscard]] std::size_t context_bytes() const;
   /// How many optimizer steps made this state.
   [[nodiscard]] std::uint64_t step() const;
 
@@ -55,13 +57,16 @@ class Replica {
     RankReport report;
     std::span<const float> gradient;  ///< valid until the next call
     std::optional<Slice> buffers;     ///< from rank 0
+    std::vector<std::byte> context;   ///< what the rank keeps for its next step
   };
   /// One rank's forward and backward pass in the current step: a function of the state, the seed,
   /// the step and the rank alone.
   Result<RankResult> run_rank(Rank rank);
 
-  /// The optimizer step with the reduced gradient, and the model's buffers as rank 0 left them.
-  Result<void> apply(std::span<const float> gradient, std::span<const std::byte> buffers);
+  /// The optimizer step with the reduced gradient; the model's buffers as rank 0 left them; the
+  /// contexts of all ranks, in rank order.
+  Result<void> apply(std::span<const float> gradient, std::span<const std::byte> buffers,
+                     std::span<const std::byte> contexts);
 
   struct Accuracy {
     std::uint64_t correct = 0;
@@ -74,8 +79,16 @@ class Replica {
   /// shapes, no buffers, nothing in between.
   [[nodiscard]] std::vector<std::byte> parameter_bytes() const;
 
-  /// Parameters, buffers, optimizer slots and step as one block of bytes, always of one size once
-  /// the first step is done. Equal states give equal bytes.
+  /// Where the time of all ranks run so far went.
+  struct Spent {
+    Seconds swap{0};     ///< putting a rank's context in place and taking it away again
+    Seconds staging{0};  ///< copying its gradient to where it is summed
+    Seconds compute{0};  ///< data, forward and backward pass
+  };
+  [[nodiscard]] const Spent& spent() const;
+
+  /// Parameters, buffers, contexts, optimizer slots and step as one block of bytes, always of one
+  /// size once the first step is done. Equal states give equal bytes.
   [[nodiscard]] std::vector<std::byte> save() const;
   /// Takes a saved state over; bytes of another model, version or size are refused and change
   /// nothing.

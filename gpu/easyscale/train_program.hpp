@@ -64,6 +64,13 @@ class TrainProgram {
   /// `path` is the `data` key of the graph; empty: where the program's own data usually is.
   [[nodiscard]] virtual Result<std::shared_ptr<const Dataset>> dataset(
       Split split, const std::string& path) const = 0;
+  /// Tensors of the model that every virtual rank has a value of its own of, which lives on from
+  /// step to step wherever the rank is computed: a hidden state that is carried over, statistics of
+  /// the rank's own samples. Each rank starts with the value that the model was made with. What is
+  /// neither here nor a parameter is one for all: each step starts with what rank 0 left.
+  [[nodiscard]] virtual std::vector<at::Tensor> rank_state(torch::nn::Module& /*model*/) const {
+    return {};
+  }
   /// SGD, Adam or AdamW over the model's parameters, all in one group.
   [[nodiscard]] virtual std::unique_ptr<torch::optim::Optimizer> optimizer(
       std::vector<at::Tensor> parameters) const = 0;

@@ -154,9 +154,10 @@ class Trainer {
     if (!made) return Failure(made.error());
     replica_.emplace(std::move(*made));
     Hello hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
-                numeric_fingerprint(), load_saved(std::nullopt)};
+                replica_->context_bytes(),   numeric_fingerprint(),       load_saved(std::nullopt)};
     member_.emplace(spec_.member,
-                    ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers},
+                    ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers,
+                                  hello.context},
                     replica_->steps(), hello.resume);
     return hello;
   }
@@ -166,7 +167,7 @@ class Trainer {
     if (failure_) return Failure(*failure_);
     member_->on_new_coordinator();
     return Hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
-                 numeric_fingerprint(), member_->held()};
+                 replica_->context_bytes(),   numeric_fingerprint(),       member_->held()};
   }
 
   // Loads the newest saved state if it is of a later step than `than`, and gives its step. One that
@@ -244,7 +245,8 @@ class Trainer {
   void carry_out(act::RunRank& act) {
     const auto result = replica_->run_rank(act.rank);
     if (!result) return report(result.error());
-    carry_out(member_->rank_done(result->report, result->gradient, result->buffers));
+    carry_out(
+        member_->rank_done(result->report, result->gradient, result->buffers, result->context));
   }
   void carry_out(act::GoOn& act) { self_->send(self_, GoOn{act.ticket}); }
   void carry_out(act::SendPiece& act) {
@@ -266,7 +268,9 @@ class Trainer {
     carry_out(member_->looked(act.generation, load_saved(act.than)));
   }
   void carry_out(act::Apply& act) {
-    if (auto ok = replica_->apply(act.gradient, act.buffers.bytes()); !ok) report(ok.error());
+    if (auto ok = replica_->apply(act.gradient, act.buffers.bytes(), act.contexts); !ok) {
+      report(ok.error());
+    }
   }
   void carry_out(act::Save& act) {
     if (spec_.state_fd < 0) return;

@@ -37,6 +37,7 @@ Msg<msg::TrainerHello> to_message(const Hello& hello) {
     b.setStepsPerEpoch(hello.steps_per_epoch);
     b.setGradient(hello.gradient);
     b.setBuffers(hello.buffers);
+    b.setContext(hello.context);
     b.setFingerprint(hello.fingerprint);
     b.setResumes(hello.resume.has_value());
     b.setResume(hello.resume.value_or(0));
@@ -44,8 +45,8 @@ Msg<msg::TrainerHello> to_message(const Hello& hello) {
 }
 
 Hello to_hello(msg::TrainerHello::Reader from) {
-  Hello hello{from.getStepsPerEpoch(), from.getGradient(), from.getBuffers(), from.getFingerprint(),
-              std::nullopt};
+  Hello hello{from.getStepsPerEpoch(), from.getGradient(),    from.getBuffers(),
+              from.getContext(),       from.getFingerprint(), std::nullopt};
   if (from.getResumes()) hello.resume = from.getResume();
   return hello;
 }

@@ -58,6 +58,11 @@ Outcome StepExchange::begin(const View& view, std::uint64_t step) {
   gradient_.assign(shape_.gradient, 0.0F);
   have_.assign(view.members.size(), false);
   buffers_.reset();
+  contexts_.assign(shape_.ranks * shape_.context, std::byte{0});
+  have_contexts_.clear();
+  for (const RankRange& range : view.ranges) {
+    have_contexts_.push_back(shape_.context == 0 || range.count == 0);
+  }
   Outcome out;
   for (Piece& piece : std::exchange(early_, {})) {
     Outcome one = receive(std::move(piece));
@@ -67,7 +72,8 @@ Outcome StepExchange::begin(const View& view, std::uint64_t step) {
   return out;
 }
 
-Outcome StepExchange::contribute(std::vector<Partial> partials, std::optional<Slice> buffers) {
+Outcome StepExchange::contribute(std::vector<Partial> partials, std::optional<Slice> buffers,
+                                 std::vector<std::byte> contexts) {
   Outcome out;
   for (Partial& partial : partials) {
     const auto values = std::make_shared<const std::vector<float>>(std::move(partial.values));
@@ -95,6 +101,13 @@ Outcome StepExchange::contribute(std::vector<Partial> partials, std::optional<Sl
     send_to_others(PieceKind::buffers, *buffers, out);
     buffers_ = std::move(buffers);
   }
+  if (!have_contexts_[slot_]) {
+    if (auto ok = take_contexts_of(slot_, contexts); !ok) {
+      out.rejected.push_back(ok.error());
+    } else {
+      send_to_others(PieceKind::contexts, Slice::own(std::move(contexts)), out);
+    }
+  }
   finish_own_shard(out);
   return out;
 }
@@ -119,8 +132,9 @@ Outcome StepExchange::receive(Piece piece) {
 
 Result<void> StepExchange::keep(Piece piece) {
   // Two steps' worth: one of this view, one of the next. A newer view makes older ones pointless.
-  const std::size_t limit = 2 * (std::size_t{shape_.ranks} + shape_.group + 1);
-  const std::size_t longest = std::max(shape_.gradient * sizeof(float), shape_.buffers);
+  const std::size_t limit = 2 * (std::size_t{shape_.ranks} + 2 * shape_.group + 1);
+  const std::size_t longest =
+      std::max({shape_.gradient * sizeof(float), shape_.buffers, shape_.ranks * shape_.context});
   if (piece.bytes.size() > longest) {
     return fail(ErrorCode::corrupt, "a piece longer than the whole model");
   }
@@ -147,6 +161,8 @@ Result<void> StepExchange::take(const Piece& piece, Outcome& out) {
       return take_shard(piece, *from);
     case PieceKind::buffers:
       return take_buffers(piece, *from);
+    case PieceKind::contexts:
+      return take_contexts_of(*from, piece.bytes.bytes());
   }
   return fail(ErrorCode::corrupt, "a piece of unknown kind");
 }
@@ -197,6 +213,20 @@ Result<void> StepExchange::take_buffers(const Piece& piece, std::size_t from) {
   return {};
 }
 
+Result<void> StepExchange::take_contexts_of(std::size_t from, std::span<const std::byte> bytes) {
+  const RankRange own = view_.ranges[from];
+  if (have_contexts_[from]) return fail(ErrorCode::already_exists, "the contexts came twice");
+  if (bytes.size() != own.count * shape_.context) {
+    return fail(ErrorCode::corrupt, "contexts of " + std::to_string(bytes.size()) +
+                                        " bytes instead of " +
+                                        std::to_string(own.count * shape_.context));
+  }
+  std::copy(bytes.begin(), bytes.end(),
+            contexts_.begin() + static_cast<std::ptrdiff_t>(own.first * shape_.context));
+  have_contexts_[from] = true;
+  return {};
+}
+
 void StepExchange::finish_own_shard(Outcome& out) {
   if (have_[slot_] || !fold_->complete()) return;
   std::vector<float> values = std::move(fold_->take().front().values);
@@ -217,7 +247,8 @@ void StepExchange::send_to_others(PieceKind kind, const Slice& bytes, Outcome& o
 
 bool StepExchange::done() const {
   return view_.generation != 0 && buffers_.has_value() &&
-         std::find(have_.begin(), have_.end(), false) == have_.end();
+         std::find(have_.begin(), have_.end(), false) == have_.end() &&
+         std::find(have_contexts_.begin(), have_contexts_.end(), false) == have_contexts_.end();
 }
 
 }  // namespace troupe::easyscale

@@ -16,9 +16,10 @@
 namespace troupe::easyscale {
 
 enum class PieceKind : std::uint8_t {
-  partial,  ///< a sender's sum of some ranks, for the elements that the receiver owns
-  shard,    ///< the finished elements that the sender owns
-  buffers,  ///< the model's buffers as rank 0 left them
+  partial,   ///< a sender's sum of some ranks, for the elements that the receiver owns
+  shard,     ///< the finished elements that the sender owns
+  buffers,   ///< the model's buffers as rank 0 left them
+  contexts,  ///< what the sender's ranks keep for their next step, in rank order
 };
 
 /// What members send each other within a step. Gradients are float32 in host order.
@@ -48,6 +49,7 @@ struct ExchangeShape {
   std::uint32_t group = 1;   ///< how many members there can be
   std::size_t gradient = 0;  ///< elements of the flat gradient
   std::size_t buffers = 0;   ///< bytes of the model's buffers
+  std::size_t context = 0;   ///< bytes that each rank keeps for its next step
 };
 
 /// One step's all-reduce as a pure state machine. The gradient is cut into one shard per member of
@@ -61,8 +63,10 @@ class StepExchange {
   /// Starts a step of a view that `self` is in. Forgets what belonged to earlier ones, and takes in
   /// what faster peers have sent for it already.
   Outcome begin(const View& view, std::uint64_t step);
-  /// Hands in the sums over all own ranks; `buffers` by whoever computes rank 0.
-  Outcome contribute(std::vector<Partial> partials, std::optional<Slice> buffers);
+  /// Hands in the sums over all own ranks, and the ranks' contexts one after the other; `buffers`
+  /// by whoever computes rank 0.
+  Outcome contribute(std::vector<Partial> partials, std::optional<Slice> buffers,
+                     std::vector<std::byte> contexts);
   /// Takes in a peer's piece: of this step, or early (kept, up to a limit), or stale (dropped).
   Outcome receive(Piece piece);
 
@@ -71,6 +75,8 @@ class StepExchange {
   [[nodiscard]] const std::vector<float>& gradient() const { return gradient_; }
   [[nodiscard]] std::vector<float> take_gradient() { return std::move(gradient_); }
   [[nodiscard]] const Slice& buffers() const { return *buffers_; }
+  /// Of all ranks, in rank order.
+  [[nodiscard]] std::vector<std::byte> take_contexts() { return std::move(contexts_); }
 
  private:
   [[nodiscard]] std::size_t shard_begin(std::size_t slot) const;
@@ -81,6 +87,7 @@ class StepExchange {
   Result<void> take_partial(const Piece& piece, std::size_t from, Outcome& out);
   Result<void> take_shard(const Piece& piece, std::size_t from);
   Result<void> take_buffers(const Piece& piece, std::size_t from);
+  Result<void> take_contexts_of(std::size_t from, std::span<const std::byte> bytes);
   void finish_own_shard(Outcome& out);
   void send_to_others(PieceKind kind, const Slice& bytes, Outcome& out) const;
 
@@ -93,6 +100,8 @@ class StepExchange {
   std::vector<float> gradient_;
   std::vector<bool> have_;  // finished shards, by slot
   std::optional<Slice> buffers_;
+  std::vector<std::byte> contexts_;  // of all ranks
+  std::vector<bool> have_contexts_;  // by slot
   std::vector<Piece> early_;
 };
 

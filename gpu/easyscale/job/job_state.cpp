@@ -133,7 +133,8 @@ class Decision {
                       "\" there; use machines of one type with the same libraries");
     }
     if (hello.steps_per_epoch != s_.terms->steps_per_epoch ||
-        hello.gradient != s_.terms->gradient || hello.buffers != s_.terms->buffers) {
+        hello.gradient != s_.terms->gradient || hello.buffers != s_.terms->buffers ||
+        hello.context != s_.terms->context) {
       return fail(ErrorCode::invalid_argument,
                   name(in.member) +
                       " has another model or another data set than the trainers "

@@ -20,6 +20,7 @@ struct Hello {
   std::uint64_t steps_per_epoch = 0;
   std::uint64_t gradient = 0;           ///< elements of the flat gradient
   std::uint64_t buffers = 0;            ///< bytes of the model's buffers
+  std::uint64_t context = 0;            ///< bytes that each rank keeps for its next step
   std::string fingerprint;              ///< libraries and CPU features that change bits
   std::optional<std::uint64_t> resume;  ///< the step of a saved state that it has found
 };

@@ -29,7 +29,7 @@ double accuracy_after_12_epochs(std::uint64_t seed) {
     }
     std::vector<float> gradient = fold.take().front().values;
     for (float& value : gradient) value /= 8.0F;
-    BOOST_REQUIRE(replica->apply(gradient, buffers->bytes()));
+    BOOST_REQUIRE(replica->apply(gradient, buffers->bytes(), {}));
   }
   const auto accuracy = replica->evaluate();
   BOOST_REQUIRE(accuracy);

@@ -49,7 +49,7 @@ class Group {
  public:
   Group(Rank ranks, const View& view, unsigned seed) : ranks_(ranks), view_(view), random_(seed) {
     for (const Member member : view.members) {
-      exchanges_.emplace(member, StepExchange({ranks, 32, length, buffer_bytes}, member));
+      exchanges_.emplace(member, StepExchange({ranks, 32, length, buffer_bytes, 1}, member));
     }
   }
 
@@ -65,7 +65,11 @@ class Group {
     }
     std::optional<Slice> buffers;
     if (own.first == 0 && own.count > 0) buffers = buffers_of(step);
-    carry(member, at(member).contribute(fold.take(), std::move(buffers)));
+    std::vector<std::byte> contexts;
+    for (Rank rank = own.first; rank < own.end(); ++rank) {
+      contexts.push_back(std::byte(10 * step + rank));
+    }
+    carry(member, at(member).contribute(fold.take(), std::move(buffers), std::move(contexts)));
   }
 
   bool deliver_one() {
@@ -119,6 +123,11 @@ BOOST_AUTO_TEST_CASE(all_members_get_the_bits_of_the_tree_whatever_their_number_
             BOOST_REQUIRE(group.at(member).done());
             BOOST_TEST(same_bits(group.at(member).gradient(), expected(step, ranks)));
             BOOST_TEST((group.at(member).buffers().data()[0] == std::byte(step + 1)));
+            const auto contexts = group.at(member).take_contexts();
+            BOOST_REQUIRE(contexts.size() == ranks);
+            for (Rank rank = 0; rank < ranks; ++rank) {
+              BOOST_TEST((contexts[rank] == std::byte(10 * step + rank)));
+            }
           }
         }
       }
@@ -160,7 +169,7 @@ Piece partial_from(Member from, NodeKey node, std::size_t floats, std::uint64_t 
 
 BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_rejected_and_changes_nothing) {
   const View view = view_of(4, {0, 1});  // ranks 0, 1 and 2, 3; shards of 26 and 27 elements
-  StepExchange exchange({4, 2, length, buffer_bytes}, 0);
+  StepExchange exchange({4, 2, length, buffer_bytes, 3}, 0);
   static_cast<void>(exchange.begin(view, 0));
   const auto rejected = [&](Piece piece) {
     return exchange.receive(std::move(piece)).rejected.size();
@@ -184,6 +193,13 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_rejected_and_changes_nothing) {
   buffers.kind = PieceKind::buffers;
   buffers.bytes = buffers_of(0);
   BOOST_TEST(rejected(buffers) == 1U);  // not from rank 0's host
+  Piece contexts = shard;
+  contexts.kind = PieceKind::contexts;
+  contexts.bytes = Slice::own(std::vector<std::byte>(5));
+  BOOST_TEST(rejected(contexts) == 1U);  // its two ranks keep six bytes
+  contexts.bytes = Slice::own(std::vector<std::byte>(6));
+  BOOST_TEST(rejected(contexts) == 0U);
+  BOOST_TEST(rejected(contexts) == 1U);  // a duplicate
   Piece odd = shard;
   odd.kind = static_cast<PieceKind>(9);
   BOOST_TEST(rejected(odd) == 1U);
@@ -201,7 +217,7 @@ BOOST_AUTO_TEST_CASE(stale_pieces_are_dropped_and_early_ones_are_bounded) {
   for (int i = 0; i < 100; ++i) {
     refused += exchange.receive(partial_from(1, {1, 1}, 26, 6, 7)).rejected.size();
   }
-  BOOST_TEST(refused == 86U);  // two steps' worth are kept
+  BOOST_TEST(refused == 82U);  // two steps' worth are kept
   BOOST_TEST(exchange.receive(partial_from(1, {1, 1}, 26, 9, 7)).rejected.empty());  // newer
   BOOST_TEST(exchange.receive(partial_from(1, {1, 1}, length + 1, 9, 7)).rejected.size() == 1U);
 }
@@ -218,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_misaligned_payload_is_read_all_the_same) {
   BOOST_TEST(exchange.receive(piece).rejected.empty());
   std::vector<Partial> own;
   own.push_back({{0, 0}, leaf(0, 0)});
-  static_cast<void>(exchange.contribute(std::move(own), buffers_of(0)));
+  static_cast<void>(exchange.contribute(std::move(own), buffers_of(0), {}));
   const auto want = expected(0, 2);
   BOOST_TEST(std::equal(want.begin(), want.begin() + 26, exchange.gradient().begin()));
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr Seconds now{0};
 
 Hello hello(std::optional<std::uint64_t> resume = std::nullopt) {
-  return {2, 10, 4, "cpu", resume};
+  return {2, 10, 4, 0, "cpu", resume};
 }
 
 template <class Effect>
