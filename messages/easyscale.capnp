@@ -14,6 +14,11 @@ enum Determinism @0xead4fcb0cb2d2302 {
   d1 @0 $doc("the same bits whatever the number of trainers, on machines of one type");
 }
 
+enum Precision @0xfbe50dc1dc374514 {
+  f32 @0 $doc("float32");
+  bf16 @1 $doc("bfloat16 where torch's autocast thinks that it does no harm; parameters and gradients stay float32");
+}
+
 struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   program @0 :Text $doc("the TrainProgram: model, loss, data and optimizer");
   data @1 :Text $doc("the program's data file or folder; by default where deploy/quickstart puts it");
@@ -21,6 +26,10 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   batch @3 :UInt32 = 8 $doc("samples per virtual rank and step");
   epochs @4 :UInt32 = 1 $doc("passes over the training set");
   determinism @5 :Determinism = d1 $doc("what must not change the result");
+  accumulate @6 :UInt32 = 1 $doc("micro-batches of `batch` samples that a virtual rank computes in a step, one after the other");
+  clipNorm @7 :Float64 = 0 $doc("largest norm of a step's gradient, to which a larger one is scaled down; 0: none");
+  precision @8 :Precision = f32 $doc("in which numbers the forward and backward passes are computed");
+  device @9 :Text = "cpu" $doc("what torch computes on: cpu, cuda, cuda:1");
 }
 
 # From here on: the protocol of gpu/easyscale/job/job_state.hpp and member_state.hpp, where each message is
@@ -86,6 +95,7 @@ struct TrainReady @0xf36d854954be2c0b {
     rank @0 :UInt32;
     loss @1 :Float64;
     correct @2 :UInt32;
+    counted @3 :UInt32;
   }
 
   generation @0 :UInt64;
@@ -126,7 +136,8 @@ struct TrainAsk @0xc8b2da9ea9033110 {
 struct TrainEvaluated @0xead4fcb0cb253312 {
   epoch @0 :UInt64;
   correct @1 :UInt64;
-  samples @2 :UInt64;
+  counted @2 :UInt64;
+  loss @3 :Float64;
 }
 
 struct TrainHash @0xfbe50dc1dc363413 {

@@ -14,7 +14,6 @@ namespace troupe::easyscale {
 
 struct CoordinatorSpec {
   JobPlan plan;
-  std::uint32_t batch = 1;  ///< samples per rank and step, to tell accuracies
   EventSink emit;
 };
 

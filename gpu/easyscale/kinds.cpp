@@ -28,6 +28,12 @@ Result<void> check(capnp::DynamicStruct::Reader keys) {
   }
   if (auto ok = within("ranks", args.getRanks(), most_ranks); !ok) return ok;
   if (auto ok = within("batch", args.getBatch(), largest_batch); !ok) return ok;
+  if (auto ok = within("accumulate", args.getAccumulate(), largest_batch / args.getBatch()); !ok) {
+    return ok;
+  }
+  if (args.getClipNorm() < 0) {
+    return fail(ErrorCode::invalid_argument, "clip_norm must not be negative");
+  }
   return within("epochs", args.getEpochs(), most_epochs);
 }
 
@@ -38,7 +44,6 @@ Result<caf::actor> lead(const SpawnContext& context) {
   return easyscale::spawn_coordinator(
       context.node,
       {{context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
-       args.getBatch(),
        context.emit});
 }
 

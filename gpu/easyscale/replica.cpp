@@ -7,9 +7,11 @@
 
 #include "gpu/easyscale/byte_stream.hpp"
 #include "gpu/easyscale/engine/flat_tensors.hpp"
+#include "gpu/easyscale/engine/gradient_norm.hpp"
 #include "gpu/easyscale/job/sampler.hpp"
 #include "gpu/easyscale/numerics.hpp"
 #include "gpu/easyscale/optimizer_state.hpp"
+#include "gpu/easyscale/torch_compat.hpp"
 #include "gpu/easyscale/train_program.hpp"
 
 #include <ATen/ATen.h>
@@ -43,6 +45,20 @@ class Stopwatch {
   Seconds& sum_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
+
+Result<at::Device> device_of(const std::string& name) {
+  try {
+    at::Device device(name);
+    if (device.is_cuda() && !at::hasCUDA()) {
+      return fail(ErrorCode::unavailable,
+                  "device " + name + ": there is no CUDA device here, or torch was built without");
+    }
+    return device;
+  } catch (const c10::Error& fault) {
+    return fail(ErrorCode::invalid_argument,
+                "device " + name + ": torch knows none of that name; such as cpu or cuda");
+  }
+}
 
 bool is_among(const at::Tensor& tensor, const std::vector<at::Tensor>& others) {
   return std::any_of(others.begin(), others.end(),
@@ -88,9 +104,11 @@ struct Replica::Impl {
   void swap_in(Rank rank);
   void swap_out(Rank rank, RankResult& out);
   Result<void> compute(RankReport& report);
+  [[nodiscard]] Forward forward(const Batch& samples) const;
+  [[nodiscard]] Error bad_loss(Rank rank, double loss) const;
   void stage_gradient();
   [[nodiscard]] Result<Batch> batch(const Dataset& from,
-                                    const std::vector<std::uint32_t>& indices) const;
+                                    std::span<const std::uint32_t> indices) const;
 };
 
 Result<void> Replica::Impl::open_data() {
@@ -99,7 +117,8 @@ Result<void> Replica::Impl::open_data() {
     if (!opened) return Failure(opened.error());
     (split == Split::train ? train : test) = std::move(*opened);
   }
-  auto made = Sampler::make(options.seed, train->size(), options.ranks, options.batch);
+  auto made =
+      Sampler::make(options.seed, train->size(), options.ranks, options.batch * options.accumulate);
   if (!made) return Failure(made.error());
   sampler = std::move(*made);
   return {};
@@ -114,7 +133,7 @@ Result<void> Replica::Impl::build() {
   if (auto ok = check_parameters(); !ok) return ok;
   if (auto ok = register_rank_state(); !ok) return ok;
   optimizer = program->optimizer(parameters);
-  if (auto ok = check_optimizer(*optimizer); !ok) return ok;
+  if (auto ok = check_optimizer(*optimizer, parameters); !ok) return ok;
   buffer_bytes = total_bytes(buffers);
   published.resize(buffer_bytes);
   gather(buffers, published.data());
@@ -168,24 +187,39 @@ void Replica::Impl::swap_out(Rank rank, RankResult& out) {
   out.buffers = Slice::own(std::move(left));
 }
 
-// The forward and backward pass of one rank, whose context is in place.
+// The forward and backward passes of one rank, whose context is in place: one for each micro-batch,
+// whose gradients torch adds up in this order.
 Result<void> Replica::Impl::compute(RankReport& report) {
   const Stopwatch watch(spent.compute);
-  auto samples = batch(*train, sampler->batch(step, report.rank));
-  if (!samples) return Failure(samples.error());
   model->train();
   for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::Tensor();
-  const Forward result = program->forward(*model, *samples);
-  report.loss = result.loss.item<double>();
-  report.correct = static_cast<std::uint32_t>(result.correct);
-  if (!std::isfinite(report.loss)) {
-    return fail(ErrorCode::invalid_argument,
-                "the loss of virtual rank " + std::to_string(report.rank) + " in step " +
-                    std::to_string(step) + " is " + std::to_string(report.loss) +
-                    ": lower the learning rate or look at the data");
+  const auto samples = sampler->batch(step, report.rank);
+  for (std::uint32_t part = 0; part < options.accumulate; ++part) {
+    auto one = batch(*train, std::span(samples).subspan(part * options.batch, options.batch));
+    if (!one) return Failure(one.error());
+    const Forward result = forward(*one);
+    const auto loss = result.loss.item<double>();
+    if (!std::isfinite(loss)) return Failure(bad_loss(report.rank, loss));
+    report.loss += loss / options.accumulate;
+    report.correct += static_cast<std::uint32_t>(result.correct);
+    report.counted += static_cast<std::uint32_t>(result.counted);
+    (options.accumulate == 1 ? result.loss : result.loss / static_cast<double>(options.accumulate))
+        .backward();
   }
-  result.loss.backward();
   return {};
+}
+
+Forward Replica::Impl::forward(const Batch& samples) const {
+  const Autocast autocast(device.type(), options.bf16);
+  Forward out = program->forward(*model, samples);
+  if (out.counted == 0) out.counted = samples.inputs.size(0);
+  return out;
+}
+
+Error Replica::Impl::bad_loss(Rank rank, double loss) const {
+  return {ErrorCode::invalid_argument,
+          "the loss of virtual rank " + std::to_string(rank) + " in step " + std::to_string(step) +
+              " is " + std::to_string(loss) + ": lower the learning rate or look at the data"};
 }
 
 void Replica::Impl::stage_gradient() {
@@ -199,15 +233,18 @@ void Replica::Impl::stage_gradient() {
 }
 
 Result<Batch> Replica::Impl::batch(const Dataset& from,
-                                   const std::vector<std::uint32_t>& indices) const {
+                                   std::span<const std::uint32_t> indices) const {
   auto got = from.batch(indices);
   if (!got) return got;
-  return Batch{got->inputs.to(device), got->targets.to(device)};
+  if (got->lengths.defined()) got->lengths = got->lengths.to(device);
+  return Batch{got->inputs.to(device), got->targets.to(device), got->lengths};
 }
 
 Result<Replica> Replica::make(std::shared_ptr<const TrainProgram> program, ReplicaOptions options) {
   auto impl = std::make_unique<Impl>();
-  impl->device = at::Device(options.device);
+  auto device = device_of(options.device);
+  if (!device) return Failure(device.error());
+  impl->device = *device;
   impl->program = std::move(program);
   impl->options = std::move(options);
   const auto lease = impl->lease();
@@ -250,10 +287,18 @@ Result<void> Replica::apply(std::span<const float> gradient, std::span<const std
     return fail(ErrorCode::internal, "a gradient, buffers or contexts of another model");
   }
   const auto lease = it.lease();
+  const double norm = gradient_norm(gradient);
+  if (!std::isfinite(norm)) {
+    return fail(ErrorCode::invalid_argument,
+                "the gradient of step " + std::to_string(it.step) +
+                    " is not finite: lower the learning rate or look at the data");
+  }
+  const float factor = clip_factor(norm, it.options.clip_norm);
   for (at::Tensor& parameter : it.parameters) {
     const at::Tensor flat = at::empty(parameter.sizes(), at::TensorOptions(at::kFloat));
     std::memcpy(flat.data_ptr(), gradient.data(), flat.nbytes());
     gradient = gradient.subspan(static_cast<std::size_t>(flat.numel()));
+    if (factor != 1.0F) flat.mul_(factor);
     parameter.mutable_grad() = flat.to(it.device);
   }
   it.program->schedule(*it.optimizer, it.step, steps());
@@ -280,9 +325,12 @@ Result<Replica::Accuracy> Replica::evaluate() {
     }
     auto batch = it.batch(*it.test, indices);
     if (!batch) return Failure(batch.error());
-    out.correct += static_cast<std::uint64_t>(it.program->forward(*it.model, *batch).correct);
-    out.samples += indices.size();
+    const Forward result = it.forward(*batch);
+    out.correct += static_cast<std::uint64_t>(result.correct);
+    out.counted += static_cast<std::uint64_t>(result.counted);
+    out.loss += result.loss.item<double>() * static_cast<double>(result.counted);
   }
+  if (out.counted > 0) out.loss /= static_cast<double>(out.counted);
   return out;
 }
 

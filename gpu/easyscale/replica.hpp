@@ -24,10 +24,13 @@ namespace troupe::easyscale {
 struct ReplicaOptions {
   std::uint64_t seed = 1;
   Rank ranks = 1;
-  std::uint32_t batch = 1;  ///< samples per rank and step
+  std::uint32_t batch = 1;  ///< samples that a rank computes at once
   std::uint64_t epochs = 1;
   std::string data;  ///< of the program; empty: where it is by default
   std::string device = "cpu";
+  std::uint32_t accumulate = 1;  ///< how many such micro-batches a rank computes in a step
+  double clip_norm = 0;          ///< largest norm of a step's gradient; 0: none
+  bool bf16 = false;             ///< autocast to bfloat16
   /// Shared by all replicas of a process: torch's generators and thread numbers are process-wide.
   std::shared_ptr<std::mutex> lease = std::make_shared<std::mutex>();
 };
@@ -63,14 +66,15 @@ class Replica {
   /// the step and the rank alone.
   Result<RankResult> run_rank(Rank rank);
 
-  /// The optimizer step with the reduced gradient; the model's buffers as rank 0 left them; the
-  /// contexts of all ranks, in rank order.
+  /// The optimizer step with the reduced gradient, clipped if that was asked for; the model's
+  /// buffers as rank 0 left them; the contexts of all ranks, in rank order.
   Result<void> apply(std::span<const float> gradient, std::span<const std::byte> buffers,
                      std::span<const std::byte> contexts);
 
   struct Accuracy {
     std::uint64_t correct = 0;
-    std::uint64_t samples = 0;
+    std::uint64_t counted = 0;
+    double loss = 0;  ///< mean over what is counted
   };
   Result<Accuracy> evaluate();
 

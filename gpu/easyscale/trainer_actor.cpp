@@ -198,7 +198,8 @@ class Trainer {
     self_->send(coordinator_, Msg<msg::TrainEvaluated>::build([&](msg::TrainEvaluated::Builder b) {
                   b.setEpoch(epoch);
                   b.setCorrect(accuracy->correct);
-                  b.setSamples(accuracy->samples);
+                  b.setCounted(accuracy->counted);
+                  b.setLoss(accuracy->loss);
                 }));
   }
 
@@ -341,9 +342,16 @@ void register_easyscale_trainer(ActorKinds& kinds, TrainPrograms programs) {
     easyscale::TrainerSpec spec;
     spec.program = args.getProgram();
     spec.programs = programs;
-    spec.options = {
-        context.seed, args.getRanks(), args.getBatch(), args.getEpochs(), args.getData(), "cpu",
-        lease};
+    spec.options = {.seed = context.seed,
+                    .ranks = args.getRanks(),
+                    .batch = args.getBatch(),
+                    .epochs = args.getEpochs(),
+                    .data = args.getData(),
+                    .device = args.getDevice(),
+                    .accumulate = args.getAccumulate(),
+                    .clip_norm = args.getClipNorm(),
+                    .bf16 = args.getPrecision() == msg::Precision::BF16,
+                    .lease = lease};
     spec.member = context.index;
     spec.group = context.count;
     spec.state_fd = context.state_fd;

@@ -134,6 +134,7 @@ Msg<msg::TrainReady> to_message(const act::SayReady& ready) {
       ranks[i].setRank(ready.ranks[i].rank);
       ranks[i].setLoss(ready.ranks[i].loss);
       ranks[i].setCorrect(ready.ranks[i].correct);
+      ranks[i].setCounted(ready.ranks[i].counted);
     }
   });
 }
@@ -141,7 +142,7 @@ Msg<msg::TrainReady> to_message(const act::SayReady& ready) {
 input::Ready to_ready(Member member, msg::TrainReady::Reader from) {
   input::Ready ready{member, from.getGeneration(), from.getStep(), {}};
   for (const auto rank : from.getRanks()) {
-    ready.ranks.push_back({rank.getRank(), rank.getLoss(), rank.getCorrect()});
+    ready.ranks.push_back({rank.getRank(), rank.getLoss(), rank.getCorrect(), rank.getCounted()});
   }
   return ready;
 }

@@ -75,8 +75,11 @@ void Simulation::start(Member member) {
 }
 
 void Simulation::say_hello(const Process& process) {
-  const Hello hello{scenario_.steps_per_epoch, process.trainee->gradient_length(),
-                    process.trainee->buffer_bytes(), process.trainee->context_bytes(), "cpu",
+  const Hello hello{scenario_.steps_per_epoch,
+                    process.trainee->gradient_length(),
+                    process.trainee->buffer_bytes(),
+                    process.trainee->context_bytes(),
+                    "cpu",
                     process.state->held()};
   send(process.pid, process.coordinator, JobInput(input::Joined{process.member, hello}));
 }
@@ -239,7 +242,8 @@ void Simulation::deliver(Process& process, Message message) {
             [&](AskEvaluate& ask) {
               const auto sum = digest(*process.trainee);
               send(pid, process.coordinator,
-                   JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997}));
+                   JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997,
+                                             static_cast<double>(sum % 31)}));
             },
             [&](AskHeld& ask) { carry_out(process, state.on_ask_held(ask.generation)); },
             [&](AskHash&) {

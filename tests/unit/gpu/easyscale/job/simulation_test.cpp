@@ -35,7 +35,7 @@ void check(const Scenario& scenario, const Finding& found, const Finding& refere
   for (std::uint64_t i = 0; i < steps; ++i) {
     BOOST_TEST(found.steps[i].step == i + 1);
     BOOST_TEST(found.steps[i].loss == reference.steps[i].loss);
-    BOOST_TEST(found.steps[i].correct == reference.steps[i].correct);
+    BOOST_TEST(found.steps[i].accuracy == reference.steps[i].accuracy);
   }
   BOOST_REQUIRE_MESSAGE(found.epochs.size() == scenario.epochs, "an epoch is missing" << replay);
   for (std::uint64_t i = 0; i < scenario.epochs; ++i) {
@@ -158,7 +158,7 @@ void check_succession(const Scenario& scenario, const Finding& found, const Find
   std::set<std::uint64_t> steps;
   for (const auto& step : found.steps) {
     const auto& expected = reference.steps.at(step.step - 1);
-    BOOST_TEST((step.loss == expected.loss && step.correct == expected.correct),
+    BOOST_TEST((step.loss == expected.loss && step.accuracy == expected.accuracy),
                "step " << step.step << replay);
     steps.insert(step.step);
   }
