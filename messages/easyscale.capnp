@@ -14,6 +14,11 @@ enum Determinism @0xead4fcb0cb2d2302 {
   d1 @0 $doc("the same bits whatever the number of trainers, on machines of one type");
 }
 
+enum Reducer @0xfbe50dc1dc384614 {
+  tree @0 $doc("a fixed binary tree of float32 sums");
+  int64 @1 $doc("integers of a common exponent: twice the bytes and one more round, in whatever order");
+}
+
 enum Precision @0xfbe50dc1dc374514 {
   f32 @0 $doc("float32");
   bf16 @1 $doc("bfloat16 where torch's autocast thinks that it does no harm; parameters and gradients stay float32");
@@ -30,6 +35,7 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   clipNorm @7 :Float64 = 0 $doc("largest norm of a step's gradient, to which a larger one is scaled down; 0: none");
   precision @8 :Precision = f32 $doc("in which numbers the forward and backward passes are computed");
   device @9 :Text = "cpu" $doc("what torch computes on: cpu, cuda, cuda:1");
+  reducer @10 :Reducer = tree $doc("how the virtual ranks' gradients become one");
 }
 
 # From here on: the protocol of gpu/easyscale/job/job_state.hpp and member_state.hpp, where each message is

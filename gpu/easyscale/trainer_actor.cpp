@@ -157,7 +157,7 @@ class Trainer {
                 replica_->context_bytes(),   numeric_fingerprint(),       load_saved(std::nullopt)};
     member_.emplace(spec_.member,
                     ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers,
-                                  hello.context},
+                                  hello.context, spec_.reducer},
                     replica_->steps(), hello.resume);
     return hello;
   }
@@ -355,6 +355,8 @@ void register_easyscale_trainer(ActorKinds& kinds, TrainPrograms programs) {
     spec.member = context.index;
     spec.group = context.count;
     spec.state_fd = context.state_fd;
+    spec.reducer = args.getReducer() == msg::Reducer::INT64 ? easyscale::Reducer::int64
+                                                            : easyscale::Reducer::tree;
     return Result<caf::actor>(easyscale::spawn_trainer(context.node, std::move(spec)));
   };
   kinds.add(std::move(kind));

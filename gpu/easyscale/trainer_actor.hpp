@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/easyscale/job/reduction.hpp"
 #include "gpu/easyscale/job/view.hpp"
 #include "gpu/easyscale/replica.hpp"
 #include "gpu/easyscale/train_programs.hpp"
@@ -19,7 +20,8 @@ struct TrainerSpec {
   ReplicaOptions options;
   Member member = 0;
   std::uint32_t group = 1;  ///< how many members there can be
-  int state_fd = -1;        ///< of the host's StepSlots; -1: nothing is kept outside the process
+  Reducer reducer = Reducer::tree;
+  int state_fd = -1;  ///< of the host's StepSlots; -1: nothing is kept outside the process
 };
 
 /// A trainer: member_state.hpp as an actor with a replica. It has a thread of its own, computes one

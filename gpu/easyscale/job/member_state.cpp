@@ -18,8 +18,7 @@ MemberState::MemberState(Member self, ExchangeShape shape, std::uint64_t steps,
       steps_(steps),
       held_(resume),
       step_(resume.value_or(0)),
-      exchange_(shape, self),
-      fold_(shape.ranks, shape.gradient) {}
+      exchange_(shape, self) {}
 
 RankRange MemberState::own() const { return view_.ranges[*view_.slot_of(self_)]; }
 
@@ -93,7 +92,6 @@ void MemberState::adopt(Slice bytes, MemberActs& acts) {
 
 // Whatever was computed is dropped, and a GoOn that is under way counts no more.
 void MemberState::clear_step() {
-  static_cast<void>(fold_.take());
   reports_.clear();
   buffers_.reset();
   contexts_.clear();
@@ -141,7 +139,7 @@ MemberActs MemberState::rank_done(const RankReport& report, std::span<const floa
                                   std::optional<Slice> buffers,
                                   std::span<const std::byte> context) {
   MemberActs acts;
-  if (auto ok = fold_.add({0, report.rank}, gradient); !ok) {
+  if (auto ok = exchange_.add_rank(report.rank, gradient); !ok) {
     acts.emplace_back(act::Reject{ok.error()});
     return acts;
   }
@@ -154,7 +152,7 @@ MemberActs MemberState::rank_done(const RankReport& report, std::span<const floa
 
 void MemberState::hand_in(MemberActs& acts) {
   handed_in_ = true;
-  carry(exchange_.contribute(fold_.take(), std::move(buffers_), std::move(contexts_)), acts);
+  carry(exchange_.contribute(std::move(buffers_), std::move(contexts_)), acts);
   if (dies(FaultPhase::exchange)) acts.emplace_back(act::Die{});
   say_ready_once(acts);
 }

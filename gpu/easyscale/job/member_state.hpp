@@ -129,7 +129,6 @@ class MemberState {
   std::uint64_t step_ = 0;
   View view_;
   StepExchange exchange_;
-  TreeFold fold_;
   std::vector<RankReport> reports_;  // of the ranks computed in this step
   std::optional<Slice> buffers_;
   std::vector<std::byte> contexts_;  // of the ranks computed in this step

@@ -68,9 +68,11 @@ void Simulation::start(Member member) {
   const std::size_t gradient = process.trainee->gradient_length();
   const std::size_t buffers = process.trainee->buffer_bytes();
   const std::size_t context = process.trainee->context_bytes();
-  process.state = std::make_unique<MemberState>(
-      member, ExchangeShape{scenario_.ranks, scenario_.count, gradient, buffers, context},
-      scenario_.steps_per_epoch * scenario_.epochs, resume);
+  process.state =
+      std::make_unique<MemberState>(member,
+                                    ExchangeShape{scenario_.ranks, scenario_.count, gradient,
+                                                  buffers, context, scenario_.reducer},
+                                    scenario_.steps_per_epoch * scenario_.epochs, resume);
   say_hello(processes_.emplace(pid, std::move(process)).first->second);
 }
 

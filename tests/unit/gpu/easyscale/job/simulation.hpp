@@ -52,6 +52,7 @@ struct Scenario {
   std::uint64_t steps_per_epoch = 3;
   std::uint64_t epochs = 2;
   unsigned seed = 1;
+  Reducer reducer = Reducer::tree;
   std::vector<Fault> faults;
   std::function<std::unique_ptr<Trainee>(Member)> trainee = make_fake_trainee;
   /// Whether the member that is about to do its n-th act (over all members) dies instead.

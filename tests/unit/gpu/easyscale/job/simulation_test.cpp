@@ -95,6 +95,7 @@ BOOST_AUTO_TEST_CASE(any_deaths_in_any_order_of_messages_change_nothing) {
     scenario.seed = seed;
     scenario.count = 1 + seed % 5;
     scenario.ranks = 1 + (seed / 5) % 6;
+    scenario.reducer = seed % 2 == 0 ? Reducer::tree : Reducer::int64;
     std::uint64_t left = 1 + seed % 9;
     scenario.kill = [&left](std::uint64_t, std::mt19937& random) {
       if (left == 0 || random() % 25 != 0) return false;
@@ -121,6 +122,7 @@ BOOST_AUTO_TEST_CASE(any_deaths_of_members_that_may_not_come_up_or_back_leave_th
     scenario.seed = seed;
     scenario.count = 1 + seed % 5;
     scenario.ranks = 1 + (seed / 5) % 6;
+    scenario.reducer = seed % 2 == 0 ? Reducer::tree : Reducer::int64;
     scenario.trainee = [](Member) { return make_fake_trainee(0); };  // whoever starts the job
     std::uint64_t left = seed % 7;
     scenario.kill = [&left](std::uint64_t, std::mt19937& random) {
