@@ -12,6 +12,8 @@ $Cxx.namespace("troupe::msg");
 
 enum Determinism @0xead4fcb0cb2d2302 {
   d1 @0 $doc("the same bits whatever the number of trainers, on machines of one type");
+  d0 @1 $doc("the same bits for the same number of trainers, if none dies, on machines of one type");
+  d2 @2 $doc("as D1, on all x86-64 machines that have AVX2: nothing wider is used");
 }
 
 enum Reducer @0xfbe50dc1dc384614 {
@@ -56,6 +58,9 @@ struct TrainerHello @0x9d072fe3fe502605 {
   resumes @4 :Bool;
   resume @5 :UInt64;
   context @6 :UInt64;
+  # For people: what the model consists of, and what each level of determinism costs it.
+  model @7 :Text;
+  costs @8 :Text;
 }
 
 struct TrainerFailed @0xae1830f40f612706 {

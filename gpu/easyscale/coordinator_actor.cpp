@@ -38,6 +38,7 @@ class Coordinator {
       : self_(self),
         node_(node),
         emit_(std::move(spec.emit)),
+        determinism_(spec.determinism),
         job_(std::move(spec.plan)),
         actors_(job_.plan.count) {}
 
@@ -128,7 +129,10 @@ class Coordinator {
       emit("start", {{"trainers", whole(job_.plan.count)},
                      {"ranks", whole(job_.plan.ranks)},
                      {"epochs", whole(job_.plan.epochs)},
-                     {"steps", whole(job_.steps())}});
+                     {"steps", whole(job_.steps())},
+                     {"determinism", to_string(determinism_)},
+                     {"model", job_.terms->model},
+                     {"costs", job_.terms->costs}});
     }
     emit("view", {{"view", number_of(e.view)},
                   {"members", whole(e.view.members.size())},
@@ -164,6 +168,7 @@ class Coordinator {
   Self* self_;
   Node& node_;
   EventSink emit_;
+  Determinism determinism_;
   JobState job_;
   WaitWatch watch_{now()};
   std::vector<caf::actor> actors_;  // by member; empty while it is down

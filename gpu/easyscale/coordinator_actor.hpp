@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/event.hpp"
+#include "gpu/easyscale/job/determinism.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 
 #include <caf/actor.hpp>
@@ -15,6 +16,7 @@ namespace troupe::easyscale {
 struct CoordinatorSpec {
   JobPlan plan;
   EventSink emit;
+  Determinism determinism = Determinism::d1;  ///< to tell
 };
 
 /// The leader of a group of trainers: job_state.hpp as an actor. Hears of its members from their

@@ -37,6 +37,11 @@ Result<void> check(capnp::DynamicStruct::Reader keys) {
   return within("epochs", args.getEpochs(), most_epochs);
 }
 
+std::vector<std::pair<std::string, std::string>> environment(capnp::AnyPointer::Reader args) {
+  return easyscale::environment_for(
+      easyscale::to_determinism(args.getAs<msg::TrainerArgs>().getDeterminism()));
+}
+
 Result<caf::actor> lead(const SpawnContext& context) {
   const auto args = context.args.getAs<msg::TrainerArgs>();
   auto faults = easyscale::parse_faults(context.faults, context.count);
@@ -44,7 +49,8 @@ Result<caf::actor> lead(const SpawnContext& context) {
   return easyscale::spawn_coordinator(
       context.node,
       {{context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
-       context.emit});
+       context.emit,
+       easyscale::to_determinism(args.getDeterminism())});
 }
 
 }  // namespace
@@ -55,6 +61,7 @@ void register_easyscale(ActorKinds& kinds) {
              .program = "troupe-train",
              .args = capnp::Schema::from<msg::TrainerArgs>(),
              .check = check,
+             .environment = environment,
              .lead = lead});
 }
 

@@ -263,6 +263,7 @@ std::uint64_t Replica::steps() const { return steps_per_epoch() * impl_->options
 std::size_t Replica::gradient_length() const { return impl_->gradient.size(); }
 std::size_t Replica::buffer_bytes() const { return impl_->buffer_bytes; }
 std::size_t Replica::context_bytes() const { return impl_->context_bytes; }
+ModuleScan Replica::scan() const { return scan_modules(*impl_->model); }
 const Replica::Spent& Replica::spent() const { return impl_->spent; }
 std::uint64_t Replica::step() const { return impl_->step; }
 

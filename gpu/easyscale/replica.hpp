@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/easyscale/engine/module_scan.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 #include "gpu/easyscale/job/vrank_tree.hpp"
 #include "messages/result.hpp"
@@ -53,6 +54,7 @@ class Replica {
   [[nodiscard]] std::size_t buffer_bytes() const;
   /// Bytes that each rank keeps from step to step: TrainProgram::rank_state.
   [[nodiscard]] std::size_t context_bytes() const;
+  [[nodiscard]] ModuleScan scan() const;
   /// How many optimizer steps made this state.
   [[nodiscard]] std::uint64_t step() const;
 

@@ -150,14 +150,15 @@ class Trainer {
       return fail(ErrorCode::not_found,
                   "there is no training program \"" + spec_.program + "\"; known: " + known);
     }
+    if (auto ok = check_numerics(spec_.determinism); !ok) return Failure(ok.error());
     auto made = Replica::make(program->second, spec_.options);
     if (!made) return Failure(made.error());
     replica_.emplace(std::move(*made));
-    Hello hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
-                replica_->context_bytes(),   numeric_fingerprint(),       load_saved(std::nullopt)};
+    Hello hello = make_hello(load_saved(std::nullopt));
+    const bool chain = spec_.determinism == Determinism::d0;
     member_.emplace(spec_.member,
                     ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers,
-                                  hello.context, spec_.reducer},
+                                  hello.context, chain ? Reducer::chain : spec_.reducer},
                     replica_->steps(), hello.resume);
     return hello;
   }
@@ -166,8 +167,19 @@ class Trainer {
   Result<Hello> greet_again() {
     if (failure_) return Failure(*failure_);
     member_->on_new_coordinator();
-    return Hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
-                 replica_->context_bytes(),   numeric_fingerprint(),       member_->held()};
+    return make_hello(member_->held());
+  }
+
+  [[nodiscard]] Hello make_hello(std::optional<std::uint64_t> resume) const {
+    const ModuleScan scan = replica_->scan();
+    return {replica_->steps_per_epoch(),
+            replica_->gradient_length(),
+            replica_->buffer_bytes(),
+            replica_->context_bytes(),
+            numeric_fingerprint(spec_.determinism),
+            resume,
+            scan.text(),
+            scan.costs()};
   }
 
   // Loads the newest saved state if it is of a later step than `than`, and gives its step. One that
@@ -355,6 +367,7 @@ void register_easyscale_trainer(ActorKinds& kinds, TrainPrograms programs) {
     spec.member = context.index;
     spec.group = context.count;
     spec.state_fd = context.state_fd;
+    spec.determinism = easyscale::to_determinism(args.getDeterminism());
     spec.reducer = args.getReducer() == msg::Reducer::INT64 ? easyscale::Reducer::int64
                                                             : easyscale::Reducer::tree;
     return Result<caf::actor>(easyscale::spawn_trainer(context.node, std::move(spec)));

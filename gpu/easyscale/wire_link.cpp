@@ -39,14 +39,30 @@ Msg<msg::TrainerHello> to_message(const Hello& hello) {
     b.setBuffers(hello.buffers);
     b.setContext(hello.context);
     b.setFingerprint(hello.fingerprint);
+    b.setModel(hello.model);
+    b.setCosts(hello.costs);
     b.setResumes(hello.resume.has_value());
     b.setResume(hello.resume.value_or(0));
   });
 }
 
+Determinism to_determinism(msg::Determinism from) {
+  switch (from) {
+    case msg::Determinism::D0:
+      return Determinism::d0;
+    case msg::Determinism::D2:
+      return Determinism::d2;
+    case msg::Determinism::D1:
+      break;
+  }
+  return Determinism::d1;
+}
+
 Hello to_hello(msg::TrainerHello::Reader from) {
   Hello hello{from.getStepsPerEpoch(), from.getGradient(),    from.getBuffers(),
               from.getContext(),       from.getFingerprint(), std::nullopt};
+  hello.model = from.getModel();
+  hello.costs = from.getCosts();
   if (from.getResumes()) hello.resume = from.getResume();
   return hello;
 }

@@ -15,7 +15,8 @@
 
 namespace troupe::easyscale {
 
-/// What a trainer says of itself when it comes up. All but `resume` must be equal among trainers.
+/// What a trainer says of itself when it comes up. All up to `fingerprint` must be equal among
+/// trainers.
 struct Hello {
   std::uint64_t steps_per_epoch = 0;
   std::uint64_t gradient = 0;           ///< elements of the flat gradient
@@ -23,6 +24,8 @@ struct Hello {
   std::uint64_t context = 0;            ///< bytes that each rank keeps for its next step
   std::string fingerprint;              ///< libraries and CPU features that change bits
   std::optional<std::uint64_t> resume;  ///< the step of a saved state that it has found
+  std::string model;                    ///< what it consists of, for people
+  std::string costs;                    ///< of each level of determinism, for people
 };
 
 /// What one rank's forward and backward pass gave.

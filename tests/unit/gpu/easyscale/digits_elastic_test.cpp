@@ -131,10 +131,28 @@ BOOST_AUTO_TEST_CASE(taking_turns_costs_little) {
 
 BOOST_AUTO_TEST_CASE(the_fingerprint_names_all_that_decides_about_bits) {
   pin_numerics();
-  const std::string line = numeric_fingerprint();
-  for (const char* name : {"torch ", "blas ", "capability ", "onednn ", "cpu ", "threads 1"}) {
+  const std::string line = numeric_fingerprint(Determinism::d1);
+  for (const char* name : {"D1, torch ", "blas ", "capability ", "onednn ", "cpu ", "threads 1"}) {
     BOOST_TEST(line.find(name) != std::string::npos, line);
   }
+  // What is kept to one instruction set does not depend on the others that a CPU has.
+  BOOST_TEST(numeric_fingerprint(Determinism::d2).find("cpu ") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_was_not_started_for_d2_cannot_honour_it) {
+  BOOST_TEST(check_numerics(Determinism::d1).has_value());
+  const auto refused = check_numerics(Determinism::d2);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().what.find("ONEDNN_MAX_CPU_ISA is not set") != std::string::npos,
+             refused.error().what);
+}
+
+BOOST_AUTO_TEST_CASE(a_scan_says_what_the_model_is_made_of) {
+  const auto replica = Replica::make(make_digits_program(), {7, ranks, 8, 1, "", "cpu"});
+  BOOST_REQUIRE_MESSAGE(replica, troupe::test::why(replica));
+  const ModuleScan scan = replica->scan();
+  BOOST_TEST(scan.text() == "38,378 parameters in 2 BatchNorm2d, 2 Conv2d, 2 Linear");
+  BOOST_TEST(scan.costs().find("2 convolution(s)") != std::string::npos, scan.costs());
 }
 
 }  // namespace
