@@ -16,6 +16,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <malloc.h>
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
@@ -23,6 +24,8 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <new>
+#include <string_view>
 #include <utility>
 
 namespace troupe::easyscale {
@@ -58,6 +61,15 @@ Result<at::Device> device_of(const std::string& name) {
     return fail(ErrorCode::invalid_argument,
                 "device " + name + ": torch knows none of that name; such as cpu or cuda");
   }
+}
+
+// Torch's allocators say so in different ways.
+bool is_out_of_memory(const std::exception& fault) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&fault) != nullptr) return true;
+  if (dynamic_cast<const std::bad_alloc*>(&fault) != nullptr) return true;
+  const std::string_view words = fault.what();
+  return words.find("DefaultCPUAllocator") != std::string_view::npos ||
+         words.find("out of memory") != std::string_view::npos;
 }
 
 bool is_among(const at::Tensor& tensor, const std::vector<at::Tensor>& others) {
@@ -103,6 +115,8 @@ struct Replica::Impl {
   }
   void swap_in(Rank rank);
   void swap_out(Rank rank, RankResult& out);
+  Result<RankResult> attempt(Rank rank);
+  void free_memory();
   Result<void> compute(RankReport& report);
   [[nodiscard]] Forward forward(const Batch& samples) const;
   [[nodiscard]] Error bad_loss(Rank rank, double loss) const;
@@ -270,14 +284,41 @@ std::uint64_t Replica::step() const { return impl_->step; }
 Result<Replica::RankResult> Replica::run_rank(Rank rank) {
   Impl& it = *impl_;
   const auto lease = it.lease();
-  it.swap_in(rank);
+  try {
+    return it.attempt(rank);
+  } catch (const std::exception& fault) {
+    if (!is_out_of_memory(fault)) throw;
+  }
+  // Nothing of a rank outlives its attempt, so the second one gives the bits of the first.
+  it.free_memory();
+  try {
+    return it.attempt(rank);
+  } catch (const std::exception& fault) {
+    if (!is_out_of_memory(fault)) throw;
+    it.free_memory();
+    return fail(ErrorCode::resource_exhausted,
+                "virtual rank " + std::to_string(rank) + " ran out of memory in step " +
+                    std::to_string(it.step) +
+                    ", twice: lower batch, and raise accumulate by as much");
+  }
+}
+
+Result<Replica::RankResult> Replica::Impl::attempt(Rank rank) {
+  swap_in(rank);
   RankResult out;
   out.report.rank = rank;
-  if (auto ok = it.compute(out.report); !ok) return Failure(ok.error());
-  it.stage_gradient();
-  out.gradient = it.gradient;
-  it.swap_out(rank, out);
+  if (auto ok = compute(out.report); !ok) return Failure(ok.error());
+  stage_gradient();
+  out.gradient = gradient;
+  swap_out(rank, out);
   return out;
+}
+
+// Gives back what the process holds and does not use. Torch's caching allocators of devices have
+// done that by themselves before they throw.
+void Replica::Impl::free_memory() {
+  for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::Tensor();
+  ::malloc_trim(0);
 }
 
 Result<void> Replica::apply(std::span<const float> gradient, std::span<const std::byte> buffers,

@@ -47,7 +47,8 @@ class LineProgram : public TrainProgram {
  public:
   at::ScalarType type = at::kFloat;
   bool explode = false;
-  bool keep_unused = false;                         // hands out a parameter as what a rank keeps
+  mutable int exhausted = 0;  // so many calls ask for more memory than there is
+  bool keep_unused = false;   // hands out a parameter as what a rank keeps
   mutable std::shared_ptr<torch::nn::Module> made;  // the last model
 
   [[nodiscard]] std::shared_ptr<torch::nn::Module> model() const override {
@@ -72,6 +73,7 @@ class LineProgram : public TrainProgram {
     at::Tensor loss =
         (out - batch.targets).pow(2).mean() + (out * line.memory[0].item<double>()).mean();
     if (line.is_training()) line.memory.mul_(0.5).add_(batch.inputs.mean(), 0.01);
+    if (exhausted > 0 && exhausted-- > 0) return {at::empty({std::int64_t{1} << 60}), 0};
     if (explode) loss = loss * std::numeric_limits<double>::infinity();
     return {loss, 1};
   }

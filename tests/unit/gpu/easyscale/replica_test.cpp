@@ -130,6 +130,36 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_names_step_and_rank) {
              "data");
 }
 
+BOOST_AUTO_TEST_CASE(a_rank_that_runs_out_of_memory_is_computed_once_more) {
+  const auto program = std::make_shared<LineProgram>();
+  Replica replica = make(program);
+  Replica other = make();
+  do_step(replica);
+  do_step(other);
+  program->exhausted = 1;
+  do_step(replica);
+  do_step(other);
+  BOOST_TEST(program->exhausted == 0);
+  BOOST_TEST((replica.save() == other.save()));
+  program->exhausted = 2;
+  const auto given_up = replica.run_rank(1);
+  BOOST_REQUIRE(!given_up);
+  BOOST_TEST(given_up.error().what ==
+             "virtual rank 1 ran out of memory in step 2, twice: lower batch, and raise accumulate "
+             "by as much");
+  BOOST_TEST(replica.run_rank(1).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(less_data_than_one_step_takes_is_refused) {
+  ReplicaOptions greedy = options();
+  greedy.batch = 21;  // of 40 samples, for 2 ranks
+  const auto refused = Replica::make(std::make_shared<LineProgram>(), greedy);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().what ==
+             "one step takes 42 samples (ranks x batch x accumulate), and the training set has 40: "
+             "lower ranks or batch");
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_trained_the_same_is_refused) {
   const auto program = std::make_shared<LineProgram>();
   program->type = at::kDouble;
