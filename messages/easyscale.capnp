@@ -38,6 +38,7 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   precision @8 :Precision = f32 $doc("in which numbers the forward and backward passes are computed");
   device @9 :Text = "cpu" $doc("what torch computes on: cpu, cuda, cuda:1");
   reducer @10 :Reducer = tree $doc("how the virtual ranks' gradients become one");
+  module @11 :Text $doc("instead of a program: file of a TorchScript module; `data` is one with its samples");
 }
 
 # From here on: the protocol of gpu/easyscale/job/job_state.hpp and member_state.hpp, where each message is

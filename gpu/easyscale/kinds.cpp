@@ -22,9 +22,12 @@ Result<void> within(const char* key, std::uint32_t value, std::uint32_t most) {
 
 Result<void> check(capnp::DynamicStruct::Reader keys) {
   const auto args = keys.as<msg::TrainerArgs>();
-  if (args.getProgram().size() == 0) {
+  if (args.getProgram().size() == 0 && args.getModule().size() == 0) {
     return fail(ErrorCode::invalid_argument,
-                "program must name a training program, such as digits");
+                "program must name a training program, such as digits, or module a file");
+  }
+  if (args.getProgram().size() > 0 && args.getModule().size() > 0) {
+    return fail(ErrorCode::invalid_argument, "program and module exclude each other");
   }
   if (auto ok = within("ranks", args.getRanks(), most_ranks); !ok) return ok;
   if (auto ok = within("batch", args.getBatch(), largest_batch); !ok) return ok;

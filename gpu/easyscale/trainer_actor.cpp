@@ -6,6 +6,7 @@
 #include "actors/core/reason.hpp"
 #include "actors/net/bulk/bulk.hpp"
 #include "actors/net/crypto.hpp"
+#include "gpu/easyscale/engine/script_program.hpp"
 #include "gpu/easyscale/job/member_state.hpp"
 #include "gpu/easyscale/job/step_slots.hpp"
 #include "gpu/easyscale/kinds.hpp"
@@ -354,6 +355,10 @@ void register_easyscale_trainer(ActorKinds& kinds, TrainPrograms programs) {
     easyscale::TrainerSpec spec;
     spec.program = args.getProgram();
     spec.programs = programs;
+    if (args.getModule().size() > 0) {
+      spec.program = "the module";
+      spec.programs[spec.program] = easyscale::make_script_program(args.getModule());
+    }
     spec.options = {.seed = context.seed,
                     .ranks = args.getRanks(),
                     .batch = args.getBatch(),
