@@ -12,6 +12,18 @@ $Cxx.namespace("troupe::msg");
 
 enum Determinism @0xead4fcb0cb2d2302 {
   d1 @0 $doc("the same bits whatever the number of trainers, on machines of one type");
+  d0 @1 $doc("the same bits for the same number of trainers, if none dies, on machines of one type");
+  d2 @2 $doc("as D1, on all x86-64 machines that have AVX2: nothing wider is used");
+}
+
+enum Reducer @0xfbe50dc1dc384614 {
+  tree @0 $doc("a fixed binary tree of float32 sums");
+  int64 @1 $doc("integers of a common exponent: twice the bytes and one more round, in whatever order");
+}
+
+enum Precision @0xfbe50dc1dc374514 {
+  f32 @0 $doc("float32");
+  bf16 @1 $doc("bfloat16 where torch's autocast thinks that it does no harm; parameters and gradients stay float32");
 }
 
 struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
@@ -21,6 +33,12 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   batch @3 :UInt32 = 8 $doc("samples per virtual rank and step");
   epochs @4 :UInt32 = 1 $doc("passes over the training set");
   determinism @5 :Determinism = d1 $doc("what must not change the result");
+  accumulate @6 :UInt32 = 1 $doc("micro-batches of `batch` samples that a virtual rank computes in a step, one after the other");
+  clipNorm @7 :Float64 = 0 $doc("largest norm of a step's gradient, to which a larger one is scaled down; 0: none");
+  precision @8 :Precision = f32 $doc("in which numbers the forward and backward passes are computed");
+  device @9 :Text = "cpu" $doc("what torch computes on: cpu, cuda, cuda:1");
+  reducer @10 :Reducer = tree $doc("how the virtual ranks' gradients become one");
+  module @11 :Text $doc("instead of a program: file of a TorchScript module; `data` is one with its samples");
 }
 
 # From here on: the protocol of gpu/easyscale/job/job_state.hpp and member_state.hpp, where each message is
@@ -40,6 +58,10 @@ struct TrainerHello @0x9d072fe3fe502605 {
   fingerprint @3 :Text;
   resumes @4 :Bool;
   resume @5 :UInt64;
+  context @6 :UInt64;
+  # For people: what the model consists of, and what each level of determinism costs it.
+  model @7 :Text;
+  costs @8 :Text;
 }
 
 struct TrainerFailed @0xae1830f40f612706 {
@@ -85,6 +107,7 @@ struct TrainReady @0xf36d854954be2c0b {
     rank @0 :UInt32;
     loss @1 :Float64;
     correct @2 :UInt32;
+    counted @3 :UInt32;
   }
 
   generation @0 :UInt64;
@@ -125,7 +148,8 @@ struct TrainAsk @0xc8b2da9ea9033110 {
 struct TrainEvaluated @0xead4fcb0cb253312 {
   epoch @0 :UInt64;
   correct @1 :UInt64;
-  samples @2 :UInt64;
+  counted @2 :UInt64;
+  loss @3 :Float64;
 }
 
 struct TrainHash @0xfbe50dc1dc363413 {

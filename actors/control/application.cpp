@@ -219,6 +219,9 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
   // UCX reads its signal setting when it is loaded; engines need SIGSEGV and SIGBUS for themselves.
   how.environment = {
       {"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}, {"UCX_ERROR_SIGNALS", ""}};
+  if (kind.environment) {
+    for (auto& one : kind.environment(actor.getArgs())) how.environment.push_back(std::move(one));
+  }
   return how;
 }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caf {
@@ -49,6 +50,9 @@ struct ActorKind {
   capnp::StructSchema args;  ///< the struct that `[actor.args]` is read into
   /// Finds what a schema cannot say ("batch must be at least 1"); empty: nothing to find.
   std::function<Result<void>(capnp::DynamicStruct::Reader)> check;
+  /// What a member's process has to have in its environment because of its keys; empty: nothing.
+  std::function<std::vector<std::pair<std::string, std::string>>(capnp::AnyPointer::Reader)>
+      environment;
   /// Makes a member. Empty: this program knows the kind, another one hosts it.
   SpawnActor spawn;
   /// Makes the group's leader, which lives beside the supervisor at the group's own path, hears of

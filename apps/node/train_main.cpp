@@ -3,6 +3,7 @@
 // troupe-train: hosts trainers. A user's own program looks the same, with other programs in the
 // table.
 #include "apps/examples/digits/digits.hpp"
+#include "apps/examples/verses/verses.hpp"
 #include "apps/troupe/app_main.hpp"
 #include "gpu/easyscale/kinds.hpp"
 #include "gpu/easyscale/numerics.hpp"
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--about") == 0) return about();
   troupe::TrainPrograms programs;
   programs["digits"] = troupe::make_digits_program();
+  programs["verses"] = troupe::make_verses_program();
   troupe::ActorKinds kinds;
   troupe::register_easyscale(kinds);
   troupe::register_easyscale_trainer(kinds, programs);

@@ -38,8 +38,8 @@ class Coordinator {
       : self_(self),
         node_(node),
         path_(std::move(spec.path)),
-        batch_(spec.batch),
         emit_(std::move(spec.emit)),
+        determinism_(spec.determinism),
         job_(std::move(spec.plan)),
         actors_(job_.plan.count) {}
 
@@ -132,7 +132,10 @@ class Coordinator {
       emit("start", {{"trainers", whole(job_.plan.count)},
                      {"ranks", whole(job_.plan.ranks)},
                      {"epochs", whole(job_.plan.epochs)},
-                     {"steps", whole(job_.steps())}});
+                     {"steps", whole(job_.steps())},
+                     {"determinism", to_string(determinism_)},
+                     {"model", job_.terms->model},
+                     {"costs", job_.terms->costs}});
     }
     emit("view", {{"view", number_of(e.view)},
                   {"members", whole(e.view.members.size())},
@@ -140,22 +143,23 @@ class Coordinator {
                   {"why", e.why}});
   }
   void carry_out(const effect::ReportStep& e) {
-    const double samples = static_cast<double>(job_.plan.ranks) * batch_;
     emit("step", {{"step", whole(e.step)},
                   {"steps", whole(job_.steps())},
                   {"loss", e.loss},
-                  {"accuracy", static_cast<double>(e.correct) / samples}});
+                  {"accuracy", e.accuracy}});
   }
   void carry_out(const effect::ReportEpoch& e) {
     std::vector<std::pair<std::string, Event::Value>> fields = {{"epoch", whole(e.epoch)}};
     if (e.loss) fields.emplace_back("loss", *e.loss);
     fields.emplace_back("test_accuracy", e.test_accuracy);
+    fields.emplace_back("test_loss", e.test_loss);
     emit("epoch", std::move(fields));
   }
   void carry_out(const effect::Finish& e) {
     emit("done", {{"params_sha256", e.params_sha256},
                   {"state_sha256", e.state_sha256},
                   {"test_accuracy", e.test_accuracy},
+                  {"test_loss", e.test_loss},
                   {"steps", whole(e.steps)},
                   {"redone_steps", whole(e.redone)},
                   {"train_s", e.wall.count()}});
@@ -167,8 +171,8 @@ class Coordinator {
   Self* self_;
   Node& node_;
   std::string path_;
-  std::uint32_t batch_;
   EventSink emit_;
+  Determinism determinism_;
   JobState job_;
   WaitWatch watch_{now()};
   std::vector<caf::actor> actors_;  // by member; empty while it is down
@@ -179,36 +183,36 @@ caf::behavior run(Self* self, Node* node, const std::shared_ptr<CoordinatorSpec>
   self->state = std::make_unique<Coordinator>(self, *node, std::move(*spec));
   auto& it = *self->state;
   it.on_tick();
-  return {
-      [&it](const Tick&) { it.on_tick(); },
-      [&it](const MemberUp& up) { it.on_up(up); },
-      [&it](const MemberDown& down) { it.on_down(down); },
-      [&it](const Msg<msg::TrainerHello>& m) {
-        it.on_message([&](Member from) { return input::Joined{from, to_hello(*m.read())}; });
-      },
-      [&it](const Msg<msg::TrainerFailed>& m) {
-        it.on_message([&](Member from) {
-          return input::Failed{from, to_error(m.read()->getError())};
-        });
-      },
-      [&it](const Msg<msg::TrainHolds>& m) {
-        it.on_message([&](Member from) { return to_holds(from, *m.read()); });
-      },
-      [&it](const Msg<msg::TrainReady>& m) {
-        it.on_message([&](Member from) { return to_ready(from, *m.read()); });
-      },
-      [&it](const Msg<msg::TrainEvaluated>& m) {
-        it.on_message([&](Member from) {
-          auto read = m.read();
-          return input::Evaluated{from, read->getEpoch(), read->getCorrect(), read->getSamples()};
-        });
-      },
-      [&it](const Msg<msg::TrainHash>& m) {
-        it.on_message([&](Member from) {
-          auto read = m.read();
-          return input::Hashed{from, read->getSha256(), read->getState()};
-        });
-      }};
+  return {[&it](const Tick&) { it.on_tick(); },
+          [&it](const MemberUp& up) { it.on_up(up); },
+          [&it](const MemberDown& down) { it.on_down(down); },
+          [&it](const Msg<msg::TrainerHello>& m) {
+            it.on_message([&](Member from) { return input::Joined{from, to_hello(*m.read())}; });
+          },
+          [&it](const Msg<msg::TrainerFailed>& m) {
+            it.on_message([&](Member from) {
+              return input::Failed{from, to_error(m.read()->getError())};
+            });
+          },
+          [&it](const Msg<msg::TrainHolds>& m) {
+            it.on_message([&](Member from) { return to_holds(from, *m.read()); });
+          },
+          [&it](const Msg<msg::TrainReady>& m) {
+            it.on_message([&](Member from) { return to_ready(from, *m.read()); });
+          },
+          [&it](const Msg<msg::TrainEvaluated>& m) {
+            it.on_message([&](Member from) {
+              auto read = m.read();
+              return input::Evaluated{from, read->getEpoch(), read->getCorrect(),
+                                      read->getCounted(), read->getLoss()};
+            });
+          },
+          [&it](const Msg<msg::TrainHash>& m) {
+            it.on_message([&](Member from) {
+              auto read = m.read();
+              return input::Hashed{from, read->getSha256(), read->getState()};
+            });
+          }};
 }
 
 }  // namespace

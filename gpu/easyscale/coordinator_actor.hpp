@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/event.hpp"
+#include "gpu/easyscale/job/determinism.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 
 #include <caf/actor.hpp>
@@ -15,8 +16,8 @@ namespace troupe::easyscale {
 struct CoordinatorSpec {
   std::string path;  ///< the group's address; for its log
   JobPlan plan;
-  std::uint32_t batch = 1;  ///< samples per rank and step, to tell accuracies
   EventSink emit;
+  Determinism determinism = Determinism::d1;  ///< to tell
 };
 
 /// The leader of a group of trainers: job_state.hpp as an actor. Hears of its members from their

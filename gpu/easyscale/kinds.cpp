@@ -22,13 +22,27 @@ Result<void> within(const char* key, std::uint32_t value, std::uint32_t most) {
 
 Result<void> check(capnp::DynamicStruct::Reader keys) {
   const auto args = keys.as<msg::TrainerArgs>();
-  if (args.getProgram().size() == 0) {
+  if (args.getProgram().size() == 0 && args.getModule().size() == 0) {
     return fail(ErrorCode::invalid_argument,
-                "program must name a training program, such as digits");
+                "program must name a training program, such as digits, or module a file");
+  }
+  if (args.getProgram().size() > 0 && args.getModule().size() > 0) {
+    return fail(ErrorCode::invalid_argument, "program and module exclude each other");
   }
   if (auto ok = within("ranks", args.getRanks(), most_ranks); !ok) return ok;
   if (auto ok = within("batch", args.getBatch(), largest_batch); !ok) return ok;
+  if (auto ok = within("accumulate", args.getAccumulate(), largest_batch / args.getBatch()); !ok) {
+    return ok;
+  }
+  if (args.getClipNorm() < 0) {
+    return fail(ErrorCode::invalid_argument, "clip_norm must not be negative");
+  }
   return within("epochs", args.getEpochs(), most_epochs);
+}
+
+std::vector<std::pair<std::string, std::string>> environment(capnp::AnyPointer::Reader args) {
+  return easyscale::environment_for(
+      easyscale::to_determinism(args.getAs<msg::TrainerArgs>().getDeterminism()));
 }
 
 Result<caf::actor> lead(const SpawnContext& context) {
@@ -39,8 +53,8 @@ Result<caf::actor> lead(const SpawnContext& context) {
       context.node,
       {context.path,
        {context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
-       args.getBatch(),
-       context.emit});
+       context.emit,
+       easyscale::to_determinism(args.getDeterminism())});
 }
 
 }  // namespace
@@ -51,6 +65,7 @@ void register_easyscale(ActorKinds& kinds) {
              .program = "troupe-train",
              .args = capnp::Schema::from<msg::TrainerArgs>(),
              .check = check,
+             .environment = environment,
              .lead = lead});
 }
 

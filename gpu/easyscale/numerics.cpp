@@ -56,6 +56,11 @@ std::string cpu() {
   return out.empty() ? "other" : out;
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 std::string onednn() {
   const std::string words = at::get_mkldnn_version();  // "Intel(R) MKL-DNN v2.7.2 (Git Hash ...)"
   const auto version = words.find(" v");
@@ -83,10 +88,33 @@ std::vector<std::pair<std::string, std::string>> about_numerics() {
           {"threads", std::to_string(at::get_num_threads())}};
 }
 
-std::string numeric_fingerprint() {
-  std::string line;
+Result<void> check_numerics(Determinism level) {
+  if (level != Determinism::d2) return {};
+  std::string wrong;
+  const auto expect = [&](const char* what, const std::string& is, const std::string& wanted) {
+    if (is == wanted) return;
+    wrong +=
+        (wrong.empty() ? "" : ", ") + std::string(what) + " is " + (is.empty() ? "not set" : is);
+  };
+  expect("torch's instruction set", capability(), "AVX2");
+  expect("ONEDNN_MAX_CPU_ISA", variable("ONEDNN_MAX_CPU_ISA"), "AVX2");
+  if (const auto core = in_openblas<const char*()>("openblas_get_corename")) {
+    expect("OpenBLAS's core type", core(), "Haswell");
+  } else if (at::hasMKL()) {
+    expect("MKL_CBWR", variable("MKL_CBWR"), "AVX2");
+  }
+  if (wrong.empty()) return {};
+  return fail(ErrorCode::unavailable,
+              "determinism D2 needs AVX2 and nothing wider, and here " + wrong +
+                  "; a trainer process is started so, unless its CPU has no AVX2, or a program in "
+                  "between sets something else");
+}
+
+std::string numeric_fingerprint(Determinism level) {
+  std::string line = to_string(level);
   for (const auto& [name, value] : about_numerics()) {
-    line += (line.empty() ? "" : ", ") + name + " " + value;
+    if (level == Determinism::d2 && name == "cpu") continue;  // nothing looks at it any more
+    line += ", " + name + " " + value;
   }
   return line;
 }

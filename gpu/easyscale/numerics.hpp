@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/easyscale/job/determinism.hpp"
+#include "messages/result.hpp"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +19,11 @@ void pin_numerics();
 /// "capability", "onednn", "cpu", "threads").
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> about_numerics();
 
-/// The same in one line: trainers whose lines differ do not train together.
-[[nodiscard]] std::string numeric_fingerprint();
+/// Whether this process can honour a level; the error says what stands against it.
+Result<void> check_numerics(Determinism level);
+
+/// What decides about bits at a level, in one line: trainers whose lines differ do not train
+/// together.
+[[nodiscard]] std::string numeric_fingerprint(Determinism level);
 
 }  // namespace troupe::easyscale

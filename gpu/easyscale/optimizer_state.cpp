@@ -10,6 +10,7 @@
 #include <torch/optim/adamw.h>
 #include <torch/optim/sgd.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,14 @@ Kind kind_of(const Optimizer& optimizer) {
   if (dynamic_cast<const torch::optim::Adam*>(&optimizer) != nullptr) return Kind::adam;
   if (dynamic_cast<const torch::optim::AdamW*>(&optimizer) != nullptr) return Kind::adamw;
   return Kind::unknown;
+}
+
+std::vector<at::Tensor> parameters_of(const Optimizer& optimizer) {
+  std::vector<at::Tensor> out;
+  for (const auto& group : optimizer.param_groups()) {
+    out.insert(out.end(), group.params().begin(), group.params().end());
+  }
+  return out;
 }
 
 std::size_t slot_count(Kind kind) { return kind == Kind::sgd ? 1 : 3; }
@@ -99,21 +108,27 @@ Result<Record> read_record(std::size_t slots, const at::Tensor& parameter, ByteR
 
 }  // namespace
 
-Result<void> check_optimizer(const Optimizer& optimizer) {
+Result<void> check_optimizer(const Optimizer& optimizer,
+                             const std::vector<at::Tensor>& parameters) {
   if (kind_of(optimizer) == Kind::unknown) {
     return fail(ErrorCode::invalid_argument,
                 "elastic training carries the state of SGD, Adam and AdamW only: use one of them");
   }
-  if (optimizer.param_groups().size() != 1) {
-    return fail(ErrorCode::invalid_argument,
-                "elastic training needs all parameters in one optimizer group");
+  const auto mine = parameters_of(optimizer);
+  if (mine.empty()) return fail(ErrorCode::invalid_argument, "the optimizer has no parameters");
+  for (const at::Tensor& parameter : mine) {
+    if (std::none_of(parameters.begin(), parameters.end(),
+                     [&](const at::Tensor& one) { return one.is_same(parameter); })) {
+      return fail(ErrorCode::invalid_argument,
+                  "the optimizer has a parameter that is none of the model's");
+    }
   }
   return {};
 }
 
 void write_optimizer(const Optimizer& optimizer, ByteWriter& out) {
   const Kind kind = kind_of(optimizer);
-  const auto& parameters = optimizer.param_groups().front().params();
+  const auto parameters = parameters_of(optimizer);
   out.put(kind);
   out.put<std::uint64_t>(parameters.size());
   for (const at::Tensor& parameter : parameters) {
@@ -126,7 +141,7 @@ void write_optimizer(const Optimizer& optimizer, ByteWriter& out) {
 
 Result<void> read_optimizer(Optimizer& optimizer, ByteReader& in) {
   const Kind kind = kind_of(optimizer);
-  const auto& parameters = optimizer.param_groups().front().params();
+  const auto parameters = parameters_of(optimizer);
   if (in.get<Kind>() != kind || in.get<std::uint64_t>() != parameters.size()) {
     return fail(ErrorCode::corrupt, "the optimizer's state is of another optimizer or model");
   }

@@ -4,16 +4,23 @@
 #include "gpu/easyscale/byte_stream.hpp"
 #include "messages/result.hpp"
 
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
 namespace torch::optim {
 class Optimizer;
 }
 
 namespace troupe::easyscale {
 
-/// Refuses optimizers whose state we cannot carry, and parameters that are not in one group.
-Result<void> check_optimizer(const torch::optim::Optimizer& optimizer);
+/// Refuses optimizers whose state we cannot carry, and those over other parameters than the
+/// model's.
+Result<void> check_optimizer(const torch::optim::Optimizer& optimizer,
+                             const std::vector<at::Tensor>& parameters);
 
-/// Writes one record per parameter: its step count and its slots (momentum, moments).
+/// Writes one record per parameter, group by group: its step count and its slots (momentum,
+/// moments).
 void write_optimizer(const torch::optim::Optimizer& optimizer, ByteWriter& out);
 
 /// Replaces the optimizer's state by the records, which are all that is left in `in`; the optimizer

@@ -1,59 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// An EasyScaleThread (arXiv 2208.14228, section 3.1) without a context to swap: the generator is
-// seeded from (seed, step, rank), the data come from a pure sampler, and every rank starts from the
-// buffers that rank 0 left in the step before. So a rank's gradient is the same wherever it runs.
+// An EasyScaleThread (arXiv 2208.14228, section 3.1) with as little context as possible: the
+// generator is seeded from (seed, step, rank), the data come from a pure sampler, and every rank
+// starts from the buffers that rank 0 left in the step before. What a program registers beyond that
+// is swapped in and out. So a rank's gradient is the same wherever it runs.
 #include "gpu/easyscale/replica.hpp"
 
 #include "gpu/easyscale/byte_stream.hpp"
+#include "gpu/easyscale/engine/flat_tensors.hpp"
+#include "gpu/easyscale/engine/gradient_norm.hpp"
 #include "gpu/easyscale/job/sampler.hpp"
 #include "gpu/easyscale/numerics.hpp"
 #include "gpu/easyscale/optimizer_state.hpp"
+#include "gpu/easyscale/torch_compat.hpp"
 #include "gpu/easyscale/train_program.hpp"
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <malloc.h>
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
+#include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <new>
+#include <string_view>
 #include <utility>
 
 namespace troupe::easyscale {
 namespace {
 
 constexpr std::uint64_t state_magic = 0x5441545352544E54ULL;  // "TNTRSTAT"
-constexpr std::uint32_t state_version = 1;
+constexpr std::uint32_t state_version = 2;
 constexpr std::uint32_t evaluation_batch = 64;
 constexpr std::uint64_t model_tag = 3;  // beside the sampler's
 
-std::span<const std::byte> bytes_of(const at::Tensor& contiguous) {
-  return {static_cast<const std::byte*>(contiguous.data_ptr()), contiguous.nbytes()};
-}
+// Adds the time of a scope to a sum.
+class Stopwatch {
+ public:
+  explicit Stopwatch(Seconds& sum) : sum_(sum) {}
+  ~Stopwatch() { sum_ += std::chrono::steady_clock::now() - began_; }
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
 
-// Copies tensors one after the other into flat memory, whatever device they are on.
-void gather(const std::vector<at::Tensor>& tensors, std::byte* out) {
-  for (const at::Tensor& tensor : tensors) {
-    const at::Tensor flat = tensor.detach().to(at::kCPU).contiguous();
-    std::memcpy(out, flat.data_ptr(), flat.nbytes());
-    out += flat.nbytes();
+ private:
+  Seconds& sum_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+Result<at::Device> device_of(const std::string& name) {
+  try {
+    at::Device device(name);
+    if (device.is_cuda() && !at::hasCUDA()) {
+      return fail(ErrorCode::unavailable,
+                  "device " + name + ": there is no CUDA device here, or torch was built without");
+    }
+    return device;
+  } catch (const c10::Error& fault) {
+    return fail(ErrorCode::invalid_argument,
+                "device " + name + ": torch knows none of that name; such as cpu or cuda");
   }
 }
 
-void scatter(std::span<const std::byte> bytes, std::vector<at::Tensor>& tensors) {
-  const at::NoGradGuard no_grad;
-  for (at::Tensor& tensor : tensors) {
-    const at::Tensor flat = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
-    std::memcpy(flat.data_ptr(), bytes.data(), flat.nbytes());
-    bytes = bytes.subspan(flat.nbytes());
-    tensor.copy_(flat);
-  }
+// Torch's allocators say so in different ways.
+bool is_out_of_memory(const std::exception& fault) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&fault) != nullptr) return true;
+  if (dynamic_cast<const std::bad_alloc*>(&fault) != nullptr) return true;
+  const std::string_view words = fault.what();
+  return words.find("DefaultCPUAllocator") != std::string_view::npos ||
+         words.find("out of memory") != std::string_view::npos;
 }
 
-std::size_t total_bytes(const std::vector<at::Tensor>& tensors) {
-  std::size_t sum = 0;
-  for (const at::Tensor& tensor : tensors) sum += tensor.nbytes();
-  return sum;
+bool is_among(const at::Tensor& tensor, const std::vector<at::Tensor>& others) {
+  return std::any_of(others.begin(), others.end(),
+                     [&](const at::Tensor& other) { return other.is_same(tensor); });
 }
 
 }  // namespace
@@ -70,9 +91,13 @@ struct Replica::Impl {
   std::vector<at::Tensor> parameters;
   std::vector<at::Tensor> buffers;
   std::size_t buffer_bytes = 0;
-  std::vector<std::byte> published;  // the buffers at the start of the step
-  std::vector<float> gradient;       // of the last rank that ran
+  std::vector<std::byte> published;   // the buffers at the start of the step
+  std::vector<at::Tensor> own_state;  // what the ranks have a value each of
+  std::size_t context_bytes = 0;      // of those, together
+  std::vector<std::byte> contexts;    // of all ranks, at the start of the step
+  std::vector<float> gradient;        // of the last rank that ran
   std::uint64_t step = 0;
+  Spent spent;
 
   // Torch's state that other replicas of this process may have changed.
   [[nodiscard]] std::unique_lock<std::mutex> lease() const {
@@ -84,8 +109,20 @@ struct Replica::Impl {
   Result<void> open_data();
   Result<void> build();
   Result<void> check_parameters() const;
+  Result<void> register_rank_state();
+  [[nodiscard]] std::span<const std::byte> context_of(Rank rank) const {
+    return std::span(contexts).subspan(rank * context_bytes, context_bytes);
+  }
+  void swap_in(Rank rank);
+  void swap_out(Rank rank, RankResult& out);
+  Result<RankResult> attempt(Rank rank);
+  void free_memory();
+  Result<void> compute(RankReport& report);
+  [[nodiscard]] Forward forward(const Batch& samples) const;
+  [[nodiscard]] Error bad_loss(Rank rank, double loss) const;
+  void stage_gradient();
   [[nodiscard]] Result<Batch> batch(const Dataset& from,
-                                    const std::vector<std::uint32_t>& indices) const;
+                                    std::span<const std::uint32_t> indices) const;
 };
 
 Result<void> Replica::Impl::open_data() {
@@ -94,7 +131,8 @@ Result<void> Replica::Impl::open_data() {
     if (!opened) return Failure(opened.error());
     (split == Split::train ? train : test) = std::move(*opened);
   }
-  auto made = Sampler::make(options.seed, train->size(), options.ranks, options.batch);
+  auto made =
+      Sampler::make(options.seed, train->size(), options.ranks, options.batch * options.accumulate);
   if (!made) return Failure(made.error());
   sampler = std::move(*made);
   return {};
@@ -107,8 +145,9 @@ Result<void> Replica::Impl::build() {
   parameters = model->parameters();
   buffers = model->buffers();
   if (auto ok = check_parameters(); !ok) return ok;
+  if (auto ok = register_rank_state(); !ok) return ok;
   optimizer = program->optimizer(parameters);
-  if (auto ok = check_optimizer(*optimizer); !ok) return ok;
+  if (auto ok = check_optimizer(*optimizer, parameters); !ok) return ok;
   buffer_bytes = total_bytes(buffers);
   published.resize(buffer_bytes);
   gather(buffers, published.data());
@@ -127,16 +166,99 @@ Result<void> Replica::Impl::check_parameters() const {
   return {};
 }
 
+Result<void> Replica::Impl::register_rank_state() {
+  own_state = program->rank_state(*model);
+  for (const at::Tensor& tensor : own_state) {
+    if (!tensor.defined() || tensor.requires_grad() || is_among(tensor, parameters)) {
+      return fail(
+          ErrorCode::invalid_argument,
+          "what a rank keeps for itself must be a tensor of the model that is no parameter");
+    }
+  }
+  std::erase_if(buffers, [&](const at::Tensor& buffer) { return is_among(buffer, own_state); });
+  context_bytes = total_bytes(own_state);
+  contexts.resize(options.ranks * context_bytes);
+  for (Rank rank = 0; rank < options.ranks && context_bytes > 0; ++rank) {
+    gather(own_state, contexts.data() + rank * context_bytes);
+  }
+  return {};
+}
+
+void Replica::Impl::swap_in(Rank rank) {
+  const Stopwatch watch(spent.swap);
+  scatter(published, buffers);
+  scatter(context_of(rank), own_state);
+  at::manual_seed(rank_seed(options.seed, step, rank));
+}
+
+void Replica::Impl::swap_out(Rank rank, RankResult& out) {
+  const Stopwatch watch(spent.swap);
+  out.context.resize(context_bytes);
+  gather(own_state, out.context.data());
+  if (rank != 0) return;
+  std::vector<std::byte> left(buffer_bytes);
+  gather(buffers, left.data());
+  out.buffers = Slice::own(std::move(left));
+}
+
+// The forward and backward passes of one rank, whose context is in place: one for each micro-batch,
+// whose gradients torch adds up in this order.
+Result<void> Replica::Impl::compute(RankReport& report) {
+  const Stopwatch watch(spent.compute);
+  model->train();
+  for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::Tensor();
+  const auto samples = sampler->batch(step, report.rank);
+  for (std::uint32_t part = 0; part < options.accumulate; ++part) {
+    auto one = batch(*train, std::span(samples).subspan(part * options.batch, options.batch));
+    if (!one) return Failure(one.error());
+    const Forward result = forward(*one);
+    const auto loss = result.loss.item<double>();
+    if (!std::isfinite(loss)) return Failure(bad_loss(report.rank, loss));
+    report.loss += loss / options.accumulate;
+    report.correct += static_cast<std::uint32_t>(result.correct);
+    report.counted += static_cast<std::uint32_t>(result.counted);
+    (options.accumulate == 1 ? result.loss : result.loss / static_cast<double>(options.accumulate))
+        .backward();
+  }
+  return {};
+}
+
+Forward Replica::Impl::forward(const Batch& samples) const {
+  const Autocast autocast(device.type(), options.bf16);
+  Forward out = program->forward(*model, samples);
+  if (out.counted == 0) out.counted = samples.inputs.size(0);
+  return out;
+}
+
+Error Replica::Impl::bad_loss(Rank rank, double loss) const {
+  return {ErrorCode::invalid_argument,
+          "the loss of virtual rank " + std::to_string(rank) + " in step " + std::to_string(step) +
+              " is " + std::to_string(loss) + ": lower the learning rate or look at the data"};
+}
+
+void Replica::Impl::stage_gradient() {
+  const Stopwatch watch(spent.staging);
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : parameters) {
+    gradients.push_back(parameter.grad().defined() ? parameter.grad()
+                                                   : at::zeros_like(parameter.detach()));
+  }
+  gather(gradients, reinterpret_cast<std::byte*>(gradient.data()));
+}
+
 Result<Batch> Replica::Impl::batch(const Dataset& from,
-                                   const std::vector<std::uint32_t>& indices) const {
+                                   std::span<const std::uint32_t> indices) const {
   auto got = from.batch(indices);
   if (!got) return got;
-  return Batch{got->inputs.to(device), got->targets.to(device)};
+  if (got->lengths.defined()) got->lengths = got->lengths.to(device);
+  return Batch{got->inputs.to(device), got->targets.to(device), got->lengths};
 }
 
 Result<Replica> Replica::make(std::shared_ptr<const TrainProgram> program, ReplicaOptions options) {
   auto impl = std::make_unique<Impl>();
-  impl->device = at::Device(options.device);
+  auto device = device_of(options.device);
+  if (!device) return Failure(device.error());
+  impl->device = *device;
   impl->program = std::move(program);
   impl->options = std::move(options);
   const auto lease = impl->lease();
@@ -154,56 +276,77 @@ std::uint64_t Replica::steps_per_epoch() const { return impl_->sampler->steps_pe
 std::uint64_t Replica::steps() const { return steps_per_epoch() * impl_->options.epochs; }
 std::size_t Replica::gradient_length() const { return impl_->gradient.size(); }
 std::size_t Replica::buffer_bytes() const { return impl_->buffer_bytes; }
+std::size_t Replica::context_bytes() const { return impl_->context_bytes; }
+ModuleScan Replica::scan() const { return scan_modules(*impl_->model); }
+const Replica::Spent& Replica::spent() const { return impl_->spent; }
 std::uint64_t Replica::step() const { return impl_->step; }
 
 Result<Replica::RankResult> Replica::run_rank(Rank rank) {
   Impl& it = *impl_;
   const auto lease = it.lease();
-  scatter(it.published, it.buffers);
-  auto batch = it.batch(*it.train, it.sampler->batch(it.step, rank));
-  if (!batch) return Failure(batch.error());
-  at::manual_seed(rank_seed(it.options.seed, it.step, rank));
-  it.model->train();
-  for (at::Tensor& parameter : it.parameters) parameter.mutable_grad() = at::Tensor();
-  const Forward result = it.program->forward(*it.model, *batch);
-  const double loss = result.loss.item<double>();
-  if (!std::isfinite(loss)) {
-    return fail(ErrorCode::invalid_argument, "the loss of virtual rank " + std::to_string(rank) +
-                                                 " in step " + std::to_string(it.step) + " is " +
-                                                 std::to_string(loss) +
-                                                 ": lower the learning rate or look at the data");
+  try {
+    return it.attempt(rank);
+  } catch (const std::exception& fault) {
+    if (!is_out_of_memory(fault)) throw;
   }
-  result.loss.backward();
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : it.parameters) {
-    gradients.push_back(parameter.grad().defined() ? parameter.grad()
-                                                   : at::zeros_like(parameter.detach()));
+  // Nothing of a rank outlives its attempt, so the second one gives the bits of the first.
+  it.free_memory();
+  try {
+    return it.attempt(rank);
+  } catch (const std::exception& fault) {
+    if (!is_out_of_memory(fault)) throw;
+    it.free_memory();
+    return fail(ErrorCode::resource_exhausted,
+                "virtual rank " + std::to_string(rank) + " ran out of memory in step " +
+                    std::to_string(it.step) +
+                    ", twice: lower batch, and raise accumulate by as much");
   }
-  gather(gradients, reinterpret_cast<std::byte*>(it.gradient.data()));
-  RankResult out{{rank, loss, static_cast<std::uint32_t>(result.correct)}, it.gradient, {}};
-  if (rank == 0) {
-    std::vector<std::byte> left(it.buffer_bytes);
-    gather(it.buffers, left.data());
-    out.buffers = Slice::own(std::move(left));
-  }
+}
+
+Result<Replica::RankResult> Replica::Impl::attempt(Rank rank) {
+  swap_in(rank);
+  RankResult out;
+  out.report.rank = rank;
+  if (auto ok = compute(out.report); !ok) return Failure(ok.error());
+  stage_gradient();
+  out.gradient = gradient;
+  swap_out(rank, out);
   return out;
 }
 
-Result<void> Replica::apply(std::span<const float> gradient, std::span<const std::byte> buffers) {
+// Gives back what the process holds and does not use. Torch's caching allocators of devices have
+// done that by themselves before they throw.
+void Replica::Impl::free_memory() {
+  for (at::Tensor& parameter : parameters) parameter.mutable_grad() = at::Tensor();
+  ::malloc_trim(0);
+}
+
+Result<void> Replica::apply(std::span<const float> gradient, std::span<const std::byte> buffers,
+                            std::span<const std::byte> contexts) {
   Impl& it = *impl_;
-  if (gradient.size() != it.gradient.size() || buffers.size() != it.buffer_bytes) {
-    return fail(ErrorCode::internal, "a gradient or buffers of another model");
+  if (gradient.size() != it.gradient.size() || buffers.size() != it.buffer_bytes ||
+      contexts.size() != it.contexts.size()) {
+    return fail(ErrorCode::internal, "a gradient, buffers or contexts of another model");
   }
   const auto lease = it.lease();
+  const double norm = gradient_norm(gradient);
+  if (!std::isfinite(norm)) {
+    return fail(ErrorCode::invalid_argument,
+                "the gradient of step " + std::to_string(it.step) +
+                    " is not finite: lower the learning rate or look at the data");
+  }
+  const float factor = clip_factor(norm, it.options.clip_norm);
   for (at::Tensor& parameter : it.parameters) {
     const at::Tensor flat = at::empty(parameter.sizes(), at::TensorOptions(at::kFloat));
     std::memcpy(flat.data_ptr(), gradient.data(), flat.nbytes());
     gradient = gradient.subspan(static_cast<std::size_t>(flat.numel()));
+    if (factor != 1.0F) flat.mul_(factor);
     parameter.mutable_grad() = flat.to(it.device);
   }
   it.program->schedule(*it.optimizer, it.step, steps());
   it.optimizer->step();
   it.published.assign(buffers.begin(), buffers.end());
+  it.contexts.assign(contexts.begin(), contexts.end());
   ++it.step;
   return {};
 }
@@ -213,6 +356,7 @@ Result<Replica::Accuracy> Replica::evaluate() {
   const auto lease = it.lease();
   const at::NoGradGuard no_grad;
   scatter(it.published, it.buffers);
+  scatter(it.context_of(0), it.own_state);
   it.model->eval();
   Accuracy out;
   const auto size = static_cast<std::uint32_t>(it.test->size());
@@ -223,9 +367,12 @@ Result<Replica::Accuracy> Replica::evaluate() {
     }
     auto batch = it.batch(*it.test, indices);
     if (!batch) return Failure(batch.error());
-    out.correct += static_cast<std::uint64_t>(it.program->forward(*it.model, *batch).correct);
-    out.samples += indices.size();
+    const Forward result = it.forward(*batch);
+    out.correct += static_cast<std::uint64_t>(result.correct);
+    out.counted += static_cast<std::uint64_t>(result.counted);
+    out.loss += result.loss.item<double>() * static_cast<double>(result.counted);
   }
+  if (out.counted > 0) out.loss /= static_cast<double>(out.counted);
   return out;
 }
 
@@ -240,17 +387,17 @@ std::vector<std::byte> Replica::save() const {
   const Impl& it = *impl_;
   const auto lease = it.lease();
   ByteWriter out;
-  const std::size_t parameter_bytes = it.gradient.size() * sizeof(float);
-  out.reserve(5 * parameter_bytes + it.buffer_bytes + 4096);
+  const std::size_t size = it.gradient.size() * sizeof(float);
+  out.reserve(5 * size + it.buffer_bytes + it.contexts.size() + 4096);
   out.put(state_magic);
   out.put(state_version);
   out.put(it.step);
-  out.put<std::uint64_t>(parameter_bytes);
+  out.put<std::uint64_t>(size);
   out.put<std::uint64_t>(it.buffer_bytes);
-  for (const at::Tensor& parameter : it.parameters) {
-    out.put_bytes(bytes_of(parameter.detach().to(at::kCPU).contiguous()));
-  }
+  out.put<std::uint64_t>(it.contexts.size());
+  out.put_bytes(parameter_bytes());
   out.put_bytes(it.published);
+  out.put_bytes(it.contexts);
   write_optimizer(*it.optimizer, out);
   return out.take();
 }
@@ -270,17 +417,19 @@ Result<void> Replica::load(std::span<const std::byte> state) {
   const auto step = in.get<std::uint64_t>();
   const std::size_t parameter_bytes = it.gradient.size() * sizeof(float);
   if (!step || in.get<std::uint64_t>() != parameter_bytes ||
-      in.get<std::uint64_t>() != it.buffer_bytes) {
+      in.get<std::uint64_t>() != it.buffer_bytes || in.get<std::uint64_t>() != it.contexts.size()) {
     return fail(ErrorCode::corrupt, "the saved training state is of another model");
   }
   const auto parameters = in.get_bytes(parameter_bytes);
   const auto buffers = in.get_bytes(it.buffer_bytes);
-  if (!parameters || !buffers) {
+  const auto contexts = in.get_bytes(it.contexts.size());
+  if (!parameters || !buffers || !contexts) {
     return fail(ErrorCode::corrupt, "the saved training state is cut short");
   }
   if (auto ok = read_optimizer(*it.optimizer, in); !ok) return ok;
   scatter(*parameters, it.parameters);
   it.published.assign(buffers->begin(), buffers->end());
+  it.contexts.assign(contexts->begin(), contexts->end());
   it.step = *step;
   return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/easyscale/engine/module_scan.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 #include "gpu/easyscale/job/vrank_tree.hpp"
 #include "messages/result.hpp"
@@ -24,10 +25,13 @@ namespace troupe::easyscale {
 struct ReplicaOptions {
   std::uint64_t seed = 1;
   Rank ranks = 1;
-  std::uint32_t batch = 1;  ///< samples per rank and step
+  std::uint32_t batch = 1;  ///< samples that a rank computes at once
   std::uint64_t epochs = 1;
   std::string data;  ///< of the program; empty: where it is by default
   std::string device = "cpu";
+  std::uint32_t accumulate = 1;  ///< how many such micro-batches a rank computes in a step
+  double clip_norm = 0;          ///< largest norm of a step's gradient; 0: none
+  bool bf16 = false;             ///< autocast to bfloat16
   /// Shared by all replicas of a process: torch's generators and thread numbers are process-wide.
   std::shared_ptr<std::mutex> lease = std::make_shared<std::mutex>();
 };
@@ -48,6 +52,9 @@ class Replica {
   [[nodiscard]] std::uint64_t steps() const;
   [[nodiscard]] std::size_t gradient_length() const;
   [[nodiscard]] std::size_t buffer_bytes() const;
+  /// Bytes that each rank keeps from step to step: TrainProgram::rank_state.
+  [[nodiscard]] std::size_t context_bytes() const;
+  [[nodiscard]] ModuleScan scan() const;
   /// How many optimizer steps made this state.
   [[nodiscard]] std::uint64_t step() const;
 
@@ -55,17 +62,21 @@ class Replica {
     RankReport report;
     std::span<const float> gradient;  ///< valid until the next call
     std::optional<Slice> buffers;     ///< from rank 0
+    std::vector<std::byte> context;   ///< what the rank keeps for its next step
   };
   /// One rank's forward and backward pass in the current step: a function of the state, the seed,
   /// the step and the rank alone.
   Result<RankResult> run_rank(Rank rank);
 
-  /// The optimizer step with the reduced gradient, and the model's buffers as rank 0 left them.
-  Result<void> apply(std::span<const float> gradient, std::span<const std::byte> buffers);
+  /// The optimizer step with the reduced gradient, clipped if that was asked for; the model's
+  /// buffers as rank 0 left them; the contexts of all ranks, in rank order.
+  Result<void> apply(std::span<const float> gradient, std::span<const std::byte> buffers,
+                     std::span<const std::byte> contexts);
 
   struct Accuracy {
     std::uint64_t correct = 0;
-    std::uint64_t samples = 0;
+    std::uint64_t counted = 0;
+    double loss = 0;  ///< mean over what is counted
   };
   Result<Accuracy> evaluate();
 
@@ -74,8 +85,16 @@ class Replica {
   /// shapes, no buffers, nothing in between.
   [[nodiscard]] std::vector<std::byte> parameter_bytes() const;
 
-  /// Parameters, buffers, optimizer slots and step as one block of bytes, always of one size once
-  /// the first step is done. Equal states give equal bytes.
+  /// Where the time of all ranks run so far went.
+  struct Spent {
+    Seconds swap{0};     ///< putting a rank's context in place and taking it away again
+    Seconds staging{0};  ///< copying its gradient to where it is summed
+    Seconds compute{0};  ///< data, forward and backward pass
+  };
+  [[nodiscard]] const Spent& spent() const;
+
+  /// Parameters, buffers, contexts, optimizer slots and step as one block of bytes, always of one
+  /// size once the first step is done. Equal states give equal bytes.
   [[nodiscard]] std::vector<std::byte> save() const;
   /// Takes a saved state over; bytes of another model, version or size are refused and change
   /// nothing.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/autocast_mode.h>
 #include <torch/optim/optimizer.h>
+#include <torch/version.h>
 
 #include <sstream>
 #include <string>
@@ -24,5 +26,38 @@ auto optimizer_key(const Optimizer& optimizer, const at::Tensor& parameter) {
     return text.str();
   }
 }
+
+/// Computes in bfloat16 what torch's autocast thinks can bear it, for as long as it lives; does
+/// nothing unless `on`.
+class Autocast {
+ public:
+  Autocast(at::DeviceType device, bool on) : device_(device), on_(on) { set(true); }
+  ~Autocast() {
+    set(false);
+    if (on_) at::autocast::clear_cache();
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+
+ private:
+  void set(bool enabled) const {
+    if (!on_) return;
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+    at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+    at::autocast::set_autocast_enabled(device_, enabled);
+#else
+    if (device_ == at::kCPU) {
+      at::autocast::set_autocast_cpu_dtype(at::kBFloat16);
+      at::autocast::set_cpu_enabled(enabled);
+    } else {
+      at::autocast::set_autocast_gpu_dtype(at::kBFloat16);
+      at::autocast::set_enabled(enabled);
+    }
+#endif
+  }
+
+  at::DeviceType device_;
+  bool on_;
+};
 
 }  // namespace troupe::easyscale

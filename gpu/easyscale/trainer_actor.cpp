@@ -6,6 +6,7 @@
 #include "actors/core/reason.hpp"
 #include "actors/net/bulk/bulk.hpp"
 #include "actors/net/crypto.hpp"
+#include "gpu/easyscale/engine/script_program.hpp"
 #include "gpu/easyscale/job/member_state.hpp"
 #include "gpu/easyscale/job/step_slots.hpp"
 #include "gpu/easyscale/kinds.hpp"
@@ -150,13 +151,15 @@ class Trainer {
       return fail(ErrorCode::not_found,
                   "there is no training program \"" + spec_.program + "\"; known: " + known);
     }
+    if (auto ok = check_numerics(spec_.determinism); !ok) return Failure(ok.error());
     auto made = Replica::make(program->second, spec_.options);
     if (!made) return Failure(made.error());
     replica_.emplace(std::move(*made));
-    Hello hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
-                numeric_fingerprint(), load_saved(std::nullopt)};
+    Hello hello = make_hello(load_saved(std::nullopt));
+    const bool chain = spec_.determinism == Determinism::d0;
     member_.emplace(spec_.member,
-                    ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers},
+                    ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers,
+                                  hello.context, chain ? Reducer::chain : spec_.reducer},
                     replica_->steps(), hello.resume);
     return hello;
   }
@@ -165,8 +168,19 @@ class Trainer {
   Result<Hello> greet_again() {
     if (failure_) return Failure(*failure_);
     member_->on_new_coordinator();
-    return Hello{replica_->steps_per_epoch(), replica_->gradient_length(), replica_->buffer_bytes(),
-                 numeric_fingerprint(), member_->held()};
+    return make_hello(member_->held());
+  }
+
+  [[nodiscard]] Hello make_hello(std::optional<std::uint64_t> resume) const {
+    const ModuleScan scan = replica_->scan();
+    return {replica_->steps_per_epoch(),
+            replica_->gradient_length(),
+            replica_->buffer_bytes(),
+            replica_->context_bytes(),
+            numeric_fingerprint(spec_.determinism),
+            resume,
+            scan.text(),
+            scan.costs()};
   }
 
   // Loads the newest saved state if it is of a later step than `than`, and gives its step. One that
@@ -197,7 +211,8 @@ class Trainer {
     self_->send(coordinator_, Msg<msg::TrainEvaluated>::build([&](msg::TrainEvaluated::Builder b) {
                   b.setEpoch(epoch);
                   b.setCorrect(accuracy->correct);
-                  b.setSamples(accuracy->samples);
+                  b.setCounted(accuracy->counted);
+                  b.setLoss(accuracy->loss);
                 }));
   }
 
@@ -244,7 +259,8 @@ class Trainer {
   void carry_out(act::RunRank& act) {
     const auto result = replica_->run_rank(act.rank);
     if (!result) return report(result.error());
-    carry_out(member_->rank_done(result->report, result->gradient, result->buffers));
+    carry_out(
+        member_->rank_done(result->report, result->gradient, result->buffers, result->context));
   }
   void carry_out(act::GoOn& act) { self_->send(self_, GoOn{act.ticket}); }
   void carry_out(act::SendPiece& act) {
@@ -266,7 +282,9 @@ class Trainer {
     carry_out(member_->looked(act.generation, load_saved(act.than)));
   }
   void carry_out(act::Apply& act) {
-    if (auto ok = replica_->apply(act.gradient, act.buffers.bytes()); !ok) report(ok.error());
+    if (auto ok = replica_->apply(act.gradient, act.buffers.bytes(), act.contexts); !ok) {
+      report(ok.error());
+    }
   }
   void carry_out(act::Save& act) {
     if (spec_.state_fd < 0) return;
@@ -339,12 +357,26 @@ void register_easyscale_trainer(ActorKinds& kinds, TrainPrograms programs) {
     spec.path = context.path;
     spec.program = args.getProgram();
     spec.programs = programs;
-    spec.options = {
-        context.seed, args.getRanks(), args.getBatch(), args.getEpochs(), args.getData(), "cpu",
-        lease};
+    if (args.getModule().size() > 0) {
+      spec.program = "the module";
+      spec.programs[spec.program] = easyscale::make_script_program(args.getModule());
+    }
+    spec.options = {.seed = context.seed,
+                    .ranks = args.getRanks(),
+                    .batch = args.getBatch(),
+                    .epochs = args.getEpochs(),
+                    .data = args.getData(),
+                    .device = args.getDevice(),
+                    .accumulate = args.getAccumulate(),
+                    .clip_norm = args.getClipNorm(),
+                    .bf16 = args.getPrecision() == msg::Precision::BF16,
+                    .lease = lease};
     spec.member = context.index;
     spec.group = context.count;
     spec.state_fd = context.state_fd;
+    spec.determinism = easyscale::to_determinism(args.getDeterminism());
+    spec.reducer = args.getReducer() == msg::Reducer::INT64 ? easyscale::Reducer::int64
+                                                            : easyscale::Reducer::tree;
     return Result<caf::actor>(easyscale::spawn_trainer(context.node, std::move(spec)));
   };
   kinds.add(std::move(kind));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/easyscale/job/determinism.hpp"
+#include "gpu/easyscale/job/reduction.hpp"
 #include "gpu/easyscale/job/view.hpp"
 #include "gpu/easyscale/replica.hpp"
 #include "gpu/easyscale/train_programs.hpp"
@@ -19,8 +21,10 @@ struct TrainerSpec {
   TrainPrograms programs;
   ReplicaOptions options;
   Member member = 0;
-  std::uint32_t group = 1;  ///< how many members there can be
-  int state_fd = -1;        ///< of the host's StepSlots; -1: nothing is kept outside the process
+  std::uint32_t group = 1;          ///< how many members there can be
+  Reducer reducer = Reducer::tree;  ///< with D0 it is a chain
+  Determinism determinism = Determinism::d1;
+  int state_fd = -1;  ///< of the host's StepSlots; -1: nothing is kept outside the process
 };
 
 /// A trainer: member_state.hpp as an actor with a replica. It has a thread of its own, computes one

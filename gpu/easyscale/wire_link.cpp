@@ -37,15 +37,32 @@ Msg<msg::TrainerHello> to_message(const Hello& hello) {
     b.setStepsPerEpoch(hello.steps_per_epoch);
     b.setGradient(hello.gradient);
     b.setBuffers(hello.buffers);
+    b.setContext(hello.context);
     b.setFingerprint(hello.fingerprint);
+    b.setModel(hello.model);
+    b.setCosts(hello.costs);
     b.setResumes(hello.resume.has_value());
     b.setResume(hello.resume.value_or(0));
   });
 }
 
+Determinism to_determinism(msg::Determinism from) {
+  switch (from) {
+    case msg::Determinism::D0:
+      return Determinism::d0;
+    case msg::Determinism::D2:
+      return Determinism::d2;
+    case msg::Determinism::D1:
+      break;
+  }
+  return Determinism::d1;
+}
+
 Hello to_hello(msg::TrainerHello::Reader from) {
-  Hello hello{from.getStepsPerEpoch(), from.getGradient(), from.getBuffers(), from.getFingerprint(),
-              std::nullopt};
+  Hello hello{from.getStepsPerEpoch(), from.getGradient(),    from.getBuffers(),
+              from.getContext(),       from.getFingerprint(), std::nullopt};
+  hello.model = from.getModel();
+  hello.costs = from.getCosts();
   if (from.getResumes()) hello.resume = from.getResume();
   return hello;
 }
@@ -133,6 +150,7 @@ Msg<msg::TrainReady> to_message(const act::SayReady& ready) {
       ranks[i].setRank(ready.ranks[i].rank);
       ranks[i].setLoss(ready.ranks[i].loss);
       ranks[i].setCorrect(ready.ranks[i].correct);
+      ranks[i].setCounted(ready.ranks[i].counted);
     }
   });
 }
@@ -140,7 +158,7 @@ Msg<msg::TrainReady> to_message(const act::SayReady& ready) {
 input::Ready to_ready(Member member, msg::TrainReady::Reader from) {
   input::Ready ready{member, from.getGeneration(), from.getStep(), {}};
   for (const auto rank : from.getRanks()) {
-    ready.ranks.push_back({rank.getRank(), rank.getLoss(), rank.getCorrect()});
+    ready.ranks.push_back({rank.getRank(), rank.getLoss(), rank.getCorrect(), rank.getCounted()});
   }
   return ready;
 }

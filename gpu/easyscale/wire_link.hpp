@@ -3,6 +3,7 @@
 
 #include "actors/core/message.hpp"
 #include "actors/net/bulk/bulk_ref.hpp"
+#include "gpu/easyscale/job/determinism.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 #include "gpu/easyscale/job/member_state.hpp"
 #include "messages/easyscale.capnp.h"
@@ -43,6 +44,7 @@ void write_ref(msg::ActorRef::Builder to, const ActorRef& ref);
 // And back. They throw kj::Exception where the bytes are no such message; whether the values make
 // sense is for the state machines to say.
 
+[[nodiscard]] Determinism to_determinism(msg::Determinism from);
 [[nodiscard]] Hello to_hello(msg::TrainerHello::Reader from);
 [[nodiscard]] Error to_error(msg::Error::Reader from);
 [[nodiscard]] View to_view(msg::TrainView::Reader from);

@@ -132,6 +132,16 @@ class Cli(unittest.TestCase):
                         "app.seed=1 or trainers.args.epochs=2",
                      "graph", "check", "g.toml", "--set", "seed=1")
 
+    def test_what_trainers_cannot_do_is_said_before_they_start(self):
+        where = "--set trainers.args."
+        for value, why in (("accumulate=0", "accumulate must be 1 to 131072, not 0"),
+                           ("accumulate=131073", "accumulate must be 1 to 131072, not 131073"),
+                           ("clip_norm=-1", "clip_norm must not be negative")):
+            self.refused(1, f"{where}{value}: args of 'trainers': {why}",
+                         "graph", "check", "g.toml", "--set", f"trainers.args.{value}")
+        self.refused(1, "g.toml:9:11: args of 'trainers': program and module exclude each other",
+                     "graph", "check", "g.toml", "--set", "trainers.args.module=model.pt")
+
     def test_files_that_are_no_graphs(self):
         self.refused(1, "nowhere.toml: no such file", "graph", "check", "nowhere.toml")
         self.refused(1, ".: is a folder, not a graph file", "graph", "check", ".")

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t max_path = 512;
 constexpr std::size_t max_value = 256;
 
-constexpr std::array<std::string_view, 7> variables = {
-    "OMP_NUM_THREADS",     "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE",   "UCX_ERROR_SIGNALS",
-    "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA",   "CUDA_VISIBLE_DEVICES"};
+constexpr std::array<std::string_view, 8> variables = {
+    "OMP_NUM_THREADS",     "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "UCX_ERROR_SIGNALS",
+    "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA",   "MKL_CBWR",          "CUDA_VISIBLE_DEVICES"};
 
 bool is_plain(std::string_view text) {
   return std::none_of(text.begin(), text.end(),

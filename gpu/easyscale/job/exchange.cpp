@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduce-scatter and all-gather over the reduction tree. Each message says to which view, step and
+// Reduce-scatter and all-gather. Each message says to which view, step and
 // tree node it belongs, so the order of arrival is free: members start a step when they are ready
 // for it, and what arrives before that waits in `early_`. A peer can be one step ahead within a
 // view (the step after that needs our own part) or in a newer view; older views cannot matter any
@@ -15,26 +15,6 @@
 namespace troupe::easyscale {
 namespace {
 
-// A received payload as floats; copies only where the transport left it misaligned.
-class Floats {
- public:
-  explicit Floats(std::span<const std::byte> bytes) {
-    const std::size_t count = bytes.size() / sizeof(float);
-    if (reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0) {
-      view_ = {reinterpret_cast<const float*>(bytes.data()), count};
-      return;
-    }
-    copy_.resize(count);
-    std::memcpy(copy_.data(), bytes.data(), count * sizeof(float));
-    view_ = copy_;
-  }
-  [[nodiscard]] std::span<const float> view() const { return view_; }
-
- private:
-  std::vector<float> copy_;
-  std::span<const float> view_;
-};
-
 Error about(const Piece& piece, const Error& why) {
   return {why.code, "step " + std::to_string(piece.step) + ", from trainer " +
                         std::to_string(piece.from) + ": " + why.what};
@@ -42,22 +22,20 @@ Error about(const Piece& piece, const Error& why) {
 
 }  // namespace
 
-std::size_t StepExchange::shard_begin(std::size_t slot) const {
-  return shape_.gradient * slot / view_.members.size();
-}
-
-std::size_t StepExchange::shard_length(std::size_t slot) const {
-  return shard_begin(slot + 1) - shard_begin(slot);
-}
-
 Outcome StepExchange::begin(const View& view, std::uint64_t step) {
   view_ = view;
   step_ = step;
   slot_ = view.slot_of(self_).value_or(0);
-  fold_.emplace(shape_.ranks, shard_length(slot_));
+  shards_ = {shape_.gradient, view.members.size()};
+  reduction_ = make_reduction(shape_.reducer, view, slot_, shape_.ranks, shape_.gradient);
   gradient_.assign(shape_.gradient, 0.0F);
   have_.assign(view.members.size(), false);
   buffers_.reset();
+  contexts_.assign(shape_.ranks * shape_.context, std::byte{0});
+  have_contexts_.clear();
+  for (const RankRange& range : view.ranges) {
+    have_contexts_.push_back(shape_.context == 0 || range.count == 0);
+  }
   Outcome out;
   for (Piece& piece : std::exchange(early_, {})) {
     Outcome one = receive(std::move(piece));
@@ -67,33 +45,27 @@ Outcome StepExchange::begin(const View& view, std::uint64_t step) {
   return out;
 }
 
-Outcome StepExchange::contribute(std::vector<Partial> partials, std::optional<Slice> buffers) {
-  Outcome out;
-  for (Partial& partial : partials) {
-    const auto values = std::make_shared<const std::vector<float>>(std::move(partial.values));
-    if (values->size() != shape_.gradient) {
-      out.rejected.push_back(
-          {ErrorCode::internal, "a gradient of another length than the model's"});
-      continue;
-    }
-    for (std::size_t slot = 0; slot < view_.members.size(); ++slot) {
-      const auto part = std::span(*values).subspan(shard_begin(slot), shard_length(slot));
-      if (slot == slot_) {
-        if (auto ok = fold_->add(partial.node, part); !ok) out.rejected.push_back(ok.error());
-        continue;
-      }
-      Piece piece{PieceKind::partial,
-                  view_.generation,
-                  step_,
-                  self_,
-                  partial.node,
-                  Slice(values, std::as_bytes(part))};
-      out.send.push_back({view_.members[slot], std::move(piece)});
-    }
+Result<void> StepExchange::add_rank(Rank rank, std::span<const float> gradient) {
+  const RankRange own = view_.ranges[slot_];
+  if (rank < own.first || rank >= own.end() || gradient.size() != shape_.gradient) {
+    return fail(ErrorCode::internal, "a gradient of another rank or model");
   }
+  return reduction_->add_rank(rank, gradient);
+}
+
+Outcome StepExchange::contribute(std::optional<Slice> buffers, std::vector<std::byte> contexts) {
+  Outcome out;
+  send_shares(reduction_->hand_in(), out);
   if (buffers && !buffers_) {
     send_to_others(PieceKind::buffers, *buffers, out);
     buffers_ = std::move(buffers);
+  }
+  if (!have_contexts_[slot_]) {
+    if (auto ok = take_contexts_of(slot_, contexts); !ok) {
+      out.rejected.push_back(ok.error());
+    } else {
+      send_to_others(PieceKind::contexts, Slice::own(std::move(contexts)), out);
+    }
   }
   finish_own_shard(out);
   return out;
@@ -119,8 +91,9 @@ Outcome StepExchange::receive(Piece piece) {
 
 Result<void> StepExchange::keep(Piece piece) {
   // Two steps' worth: one of this view, one of the next. A newer view makes older ones pointless.
-  const std::size_t limit = 2 * (std::size_t{shape_.ranks} + shape_.group + 1);
-  const std::size_t longest = std::max(shape_.gradient * sizeof(float), shape_.buffers);
+  const std::size_t limit = 2 * (std::size_t{shape_.ranks} + 3 * shape_.group + 1);
+  const std::size_t longest = std::max(
+      {shape_.gradient * sizeof(std::int64_t), shape_.buffers, shape_.ranks * shape_.context});
   if (piece.bytes.size() > longest) {
     return fail(ErrorCode::corrupt, "a piece longer than the whole model");
   }
@@ -142,42 +115,45 @@ Result<void> StepExchange::take(const Piece& piece, Outcome& out) {
   }
   switch (piece.kind) {
     case PieceKind::partial:
-      return take_partial(piece, *from, out);
+    case PieceKind::scale:
+      return take_share(piece, *from, out);
     case PieceKind::shard:
       return take_shard(piece, *from);
     case PieceKind::buffers:
       return take_buffers(piece, *from);
+    case PieceKind::contexts:
+      return take_contexts_of(*from, piece.bytes.bytes());
   }
   return fail(ErrorCode::corrupt, "a piece of unknown kind");
 }
 
-Result<void> StepExchange::take_partial(const Piece& piece, std::size_t from, Outcome& out) {
-  const VrankTree tree(shape_.ranks);
-  const RankRange own = view_.ranges[from];
-  if (!tree.contains(piece.node) || tree.leaves(piece.node).first < own.first ||
-      tree.leaves(piece.node).end() > own.end()) {
-    return fail(ErrorCode::corrupt, "a tree node over ranks that the sender does not compute");
-  }
-  if (piece.bytes.size() != shard_length(slot_) * sizeof(float)) {
-    return fail(ErrorCode::corrupt, "a partial sum of " + std::to_string(piece.bytes.size()) +
-                                        " bytes for a shard of " +
-                                        std::to_string(shard_length(slot_)) + " elements");
-  }
-  if (have_[slot_]) return fail(ErrorCode::already_exists, "the shard is complete already");
-  if (auto ok = fold_->add(piece.node, Floats(piece.bytes.bytes()).view()); !ok) return ok;
+Result<void> StepExchange::take_share(const Piece& piece, std::size_t from, Outcome& out) {
+  const auto kind = piece.kind == PieceKind::scale ? Share::Kind::scale : Share::Kind::partial;
+  auto shares = reduction_->take({kind, from, piece.node, piece.bytes});
+  if (!shares) return Failure(shares.error());
+  send_shares(std::move(*shares), out);
   finish_own_shard(out);
   return {};
 }
 
+void StepExchange::send_shares(Shares shares, Outcome& out) const {
+  for (Share& share : shares) {
+    const auto kind = share.kind == Share::Kind::scale ? PieceKind::scale : PieceKind::partial;
+    out.send.push_back(
+        {view_.members[share.slot],
+         {kind, view_.generation, step_, self_, share.node, std::move(share.bytes)}});
+  }
+}
+
 Result<void> StepExchange::take_shard(const Piece& piece, std::size_t from) {
-  if (piece.bytes.size() != shard_length(from) * sizeof(float)) {
+  if (piece.bytes.size() != shards_.length(from) * sizeof(float)) {
     return fail(ErrorCode::corrupt, "a finished shard of " + std::to_string(piece.bytes.size()) +
                                         " bytes instead of " +
-                                        std::to_string(shard_length(from) * sizeof(float)));
+                                        std::to_string(shards_.length(from) * sizeof(float)));
   }
   if (have_[from]) return fail(ErrorCode::already_exists, "a finished shard came twice");
   if (!piece.bytes.empty()) {
-    std::memcpy(gradient_.data() + shard_begin(from), piece.bytes.data(), piece.bytes.size());
+    std::memcpy(gradient_.data() + shards_.begin(from), piece.bytes.data(), piece.bytes.size());
   }
   have_[from] = true;
   return {};
@@ -197,15 +173,27 @@ Result<void> StepExchange::take_buffers(const Piece& piece, std::size_t from) {
   return {};
 }
 
+Result<void> StepExchange::take_contexts_of(std::size_t from, std::span<const std::byte> bytes) {
+  const RankRange own = view_.ranges[from];
+  if (have_contexts_[from]) return fail(ErrorCode::already_exists, "the contexts came twice");
+  if (bytes.size() != own.count * shape_.context) {
+    return fail(ErrorCode::corrupt, "contexts of " + std::to_string(bytes.size()) +
+                                        " bytes instead of " +
+                                        std::to_string(own.count * shape_.context));
+  }
+  std::copy(bytes.begin(), bytes.end(),
+            contexts_.begin() + static_cast<std::ptrdiff_t>(own.first * shape_.context));
+  have_contexts_[from] = true;
+  return {};
+}
+
 void StepExchange::finish_own_shard(Outcome& out) {
-  if (have_[slot_] || !fold_->complete()) return;
-  std::vector<float> values = std::move(fold_->take().front().values);
-  const auto ranks = static_cast<float>(shape_.ranks);
-  for (float& value : values) value /= ranks;
-  std::copy(values.begin(), values.end(),
-            gradient_.begin() + static_cast<std::ptrdiff_t>(shard_begin(slot_)));
+  auto values = reduction_->finish();
+  if (!values) return;
+  std::copy(values->begin(), values->end(),
+            gradient_.begin() + static_cast<std::ptrdiff_t>(shards_.begin(slot_)));
   have_[slot_] = true;
-  send_to_others(PieceKind::shard, Slice::own(std::move(values)), out);
+  send_to_others(PieceKind::shard, Slice::own(std::move(*values)), out);
 }
 
 void StepExchange::send_to_others(PieceKind kind, const Slice& bytes, Outcome& out) const {
@@ -217,7 +205,8 @@ void StepExchange::send_to_others(PieceKind kind, const Slice& bytes, Outcome& o
 
 bool StepExchange::done() const {
   return view_.generation != 0 && buffers_.has_value() &&
-         std::find(have_.begin(), have_.end(), false) == have_.end();
+         std::find(have_.begin(), have_.end(), false) == have_.end() &&
+         std::find(have_contexts_.begin(), have_contexts_.end(), false) == have_contexts_.end();
 }
 
 }  // namespace troupe::easyscale

@@ -23,6 +23,10 @@ using Phase = JobState::Phase;
 
 std::string name(Member member) { return "trainer " + std::to_string(member); }
 
+double ratio(std::uint64_t correct, std::uint64_t counted) {
+  return counted == 0 ? 0.0 : static_cast<double>(correct) / static_cast<double>(counted);
+}
+
 class Decision {
  public:
   Decision(JobState& state, Seconds now) : s_(state), now_(now) {}
@@ -88,11 +92,12 @@ class Decision {
     if (s_.evaluating != in.epoch || s_.evaluator != in.member) return;
     s_.evaluating.reset();
     s_.evaluator.reset();
-    s_.test_accuracy =
-        in.samples == 0 ? 0.0 : static_cast<double>(in.correct) / static_cast<double>(in.samples);
+    s_.test_accuracy = ratio(in.correct, in.counted);
+    s_.test_loss = in.loss;
     if (in.epoch >= s_.epochs_reported) {
       s_.epochs_reported = in.epoch + 1;
-      out_.push_back(effect::ReportEpoch{in.epoch + 1, mean_loss(), s_.test_accuracy});
+      out_.push_back(
+          effect::ReportEpoch{in.epoch + 1, mean_loss(), s_.test_accuracy, s_.test_loss});
     }
     if (s_.step == s_.steps()) return conclude();
     commit_if_all_ready();
@@ -133,7 +138,8 @@ class Decision {
                       "\" there; use machines of one type with the same libraries");
     }
     if (hello.steps_per_epoch != s_.terms->steps_per_epoch ||
-        hello.gradient != s_.terms->gradient || hello.buffers != s_.terms->buffers) {
+        hello.gradient != s_.terms->gradient || hello.buffers != s_.terms->buffers ||
+        hello.context != s_.terms->context) {
       return fail(ErrorCode::invalid_argument,
                   name(in.member) +
                       " has another model or another data set than the trainers "
@@ -302,7 +308,8 @@ class Decision {
     }
     s_.phase = Phase::done;
     out_.push_back(effect::Finish{expected.params_sha256, expected.state_sha256, s_.test_accuracy,
-                                  s_.steps(), s_.redone, now_ - s_.began.value_or(now_)});
+                                  s_.test_loss, s_.steps(), s_.redone,
+                                  now_ - s_.began.value_or(now_)});
   }
 
   [[nodiscard]] std::optional<Member> first_live() const {
@@ -352,9 +359,11 @@ class Decision {
   void report_step() {
     double loss = 0;
     std::uint64_t correct = 0;
+    std::uint64_t counted = 0;
     for (const auto& [rank, report] : s_.reports) {  // in rank order, so that the sum is one number
       loss += report.loss;
       correct += report.correct;
+      counted += report.counted;
     }
     loss /= s_.plan.ranks;
     const std::uint64_t place = s_.step % s_.terms->steps_per_epoch;
@@ -362,7 +371,7 @@ class Decision {
     s_.epoch_losses[place] = loss;
     if (s_.step < s_.highest) return;
     s_.highest = s_.step + 1;
-    out_.push_back(effect::ReportStep{s_.highest, loss, correct});
+    out_.push_back(effect::ReportStep{s_.highest, loss, ratio(correct, counted)});
   }
 
   [[nodiscard]] std::string newcomer_names() const {

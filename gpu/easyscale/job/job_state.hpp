@@ -15,20 +15,25 @@
 
 namespace troupe::easyscale {
 
-/// What a trainer says of itself when it comes up. All but `resume` must be equal among trainers.
+/// What a trainer says of itself when it comes up. All up to `fingerprint` must be equal among
+/// trainers.
 struct Hello {
   std::uint64_t steps_per_epoch = 0;
   std::uint64_t gradient = 0;           ///< elements of the flat gradient
   std::uint64_t buffers = 0;            ///< bytes of the model's buffers
+  std::uint64_t context = 0;            ///< bytes that each rank keeps for its next step
   std::string fingerprint;              ///< libraries and CPU features that change bits
   std::optional<std::uint64_t> resume;  ///< the step of a saved state that it has found
+  std::string model;                    ///< what it consists of, for people
+  std::string costs;                    ///< of each level of determinism, for people
 };
 
 /// What one rank's forward and backward pass gave.
 struct RankReport {
   Rank rank = 0;
   double loss = 0;
-  std::uint32_t correct = 0;
+  std::uint32_t correct = 0;  ///< answers, of
+  std::uint32_t counted = 0;
 
   friend bool operator==(const RankReport&, const RankReport&) = default;
 };
@@ -58,8 +63,9 @@ struct Ready {  ///< a member has the whole gradient of a step and waits for the
 struct Evaluated {
   Member member = 0;
   std::uint64_t epoch = 0;
-  std::uint64_t correct = 0;
-  std::uint64_t samples = 0;
+  std::uint64_t correct = 0;  ///< answers on the test set, of
+  std::uint64_t counted = 0;
+  double loss = 0;  ///< mean over them
 };
 struct Hashed {
   Member member = 0;
@@ -110,18 +116,20 @@ struct ReportView {
 struct ReportStep {
   std::uint64_t step = 0;  ///< how many are done: 1 after the first
   double loss = 0;         ///< mean over ranks
-  std::uint64_t correct = 0;
+  double accuracy = 0;
 };
 struct ReportEpoch {
   std::uint64_t epoch = 0;  ///< how many are done
   /// Mean over its steps; nothing where they were another coordinator's.
   std::optional<double> loss;
   double test_accuracy = 0;
+  double test_loss = 0;
 };
 struct Finish {
   std::string params_sha256;
   std::string state_sha256;
   double test_accuracy = 0;
+  double test_loss = 0;
   std::uint64_t steps = 0;
   /// Steps whose work was thrown away because a member died: at most one for each death.
   std::uint64_t redone = 0;
@@ -188,6 +196,7 @@ struct JobState {
   std::optional<Member> evaluator;
   std::uint64_t epochs_reported = 0;
   double test_accuracy = 0;
+  double test_loss = 0;
   std::optional<Seconds> began;
 
   [[nodiscard]] std::uint64_t steps() const {

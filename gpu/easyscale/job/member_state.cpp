@@ -18,8 +18,7 @@ MemberState::MemberState(Member self, ExchangeShape shape, std::uint64_t steps,
       steps_(steps),
       held_(resume),
       step_(resume.value_or(0)),
-      exchange_(shape, self),
-      fold_(shape.ranks, shape.gradient) {}
+      exchange_(shape, self) {}
 
 RankRange MemberState::own() const { return view_.ranges[*view_.slot_of(self_)]; }
 
@@ -93,9 +92,9 @@ void MemberState::adopt(Slice bytes, MemberActs& acts) {
 
 // Whatever was computed is dropped, and a GoOn that is under way counts no more.
 void MemberState::clear_step() {
-  static_cast<void>(fold_.take());
   reports_.clear();
   buffers_.reset();
+  contexts_.clear();
   handed_in_ = false;
   said_ready_ = false;
   ++ticket_;
@@ -137,21 +136,23 @@ MemberActs MemberState::go_on(std::uint64_t ticket) {
 }
 
 MemberActs MemberState::rank_done(const RankReport& report, std::span<const float> gradient,
-                                  std::optional<Slice> buffers) {
+                                  std::optional<Slice> buffers,
+                                  std::span<const std::byte> context) {
   MemberActs acts;
-  if (auto ok = fold_.add({0, report.rank}, gradient); !ok) {
+  if (auto ok = exchange_.add_rank(report.rank, gradient); !ok) {
     acts.emplace_back(act::Reject{ok.error()});
     return acts;
   }
   reports_.push_back(report);
   if (report.rank == 0) buffers_ = std::move(buffers);
+  contexts_.insert(contexts_.end(), context.begin(), context.end());
   acts.emplace_back(act::GoOn{ticket_});
   return acts;
 }
 
 void MemberState::hand_in(MemberActs& acts) {
   handed_in_ = true;
-  carry(exchange_.contribute(fold_.take(), std::move(buffers_)), acts);
+  carry(exchange_.contribute(std::move(buffers_), std::move(contexts_)), acts);
   if (dies(FaultPhase::exchange)) acts.emplace_back(act::Die{});
   say_ready_once(acts);
 }
@@ -184,7 +185,8 @@ MemberActs MemberState::on_commit(std::uint64_t generation, std::uint64_t step, 
                                                   std::to_string(step_)}}};
   }
   MemberActs acts;
-  acts.emplace_back(act::Apply{exchange_.take_gradient(), exchange_.buffers()});
+  acts.emplace_back(
+      act::Apply{exchange_.take_gradient(), exchange_.buffers(), exchange_.take_contexts()});
   if (dies(FaultPhase::optimizer)) acts.emplace_back(act::Die{});
   held_ = ++step_;
   if (view_follows) {

@@ -39,6 +39,7 @@ struct LoadState {  ///< take over a donor's state
 struct Apply {  ///< the optimizer step; the state is that of the next step afterwards
   std::vector<float> gradient;
   Slice buffers;
+  std::vector<std::byte> contexts;  ///< of all ranks, in rank order
 };
 struct LookForSaved {  ///< load the newest saved state if it is of a later step than `than`, and
                        ///< call `looked` with its step, or with nothing
@@ -92,9 +93,10 @@ class MemberState {
   /// The result of `LookForSaved`.
   MemberActs looked(std::uint64_t generation, std::optional<std::uint64_t> loaded);
   MemberActs go_on(std::uint64_t ticket);
-  /// The result of `RunRank`; `buffers` as rank 0 left them, from rank 0 only.
+  /// The result of `RunRank`; `buffers` as rank 0 left them, from rank 0 only; `context`: what the
+  /// rank keeps for its next step.
   MemberActs rank_done(const RankReport& report, std::span<const float> gradient,
-                       std::optional<Slice> buffers);
+                       std::optional<Slice> buffers, std::span<const std::byte> context);
 
   /// The step that is computed now.
   [[nodiscard]] std::uint64_t step() const { return step_; }
@@ -127,9 +129,9 @@ class MemberState {
   std::uint64_t step_ = 0;
   View view_;
   StepExchange exchange_;
-  TreeFold fold_;
   std::vector<RankReport> reports_;  // of the ranks computed in this step
   std::optional<Slice> buffers_;
+  std::vector<std::byte> contexts_;  // of the ranks computed in this step
   bool handed_in_ = false;
   bool said_ready_ = false;
   std::uint64_t ticket_ = 0;  // of the only valid GoOn

@@ -59,9 +59,9 @@ Result<Sampler> Sampler::make(std::uint64_t seed, std::size_t samples, Rank rank
   }
   if (samples < per_step) {
     return fail(ErrorCode::invalid_argument,
-                "one step takes ranks x batch = " + std::to_string(per_step) +
-                    " samples, and the training set has " + std::to_string(samples) +
-                    ": lower ranks or batch");
+                "one step takes " + std::to_string(per_step) +
+                    " samples (ranks x batch x accumulate), and the training set has " +
+                    std::to_string(samples) + ": lower ranks or batch");
   }
   Sampler sampler;
   sampler.seed_ = seed;

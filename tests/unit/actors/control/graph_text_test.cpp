@@ -20,7 +20,9 @@ BOOST_AUTO_TEST_CASE(spells_out_what_was_left_to_its_default) {
              "restart = \"permanent\"\nsupervisor = \".\"\nshutdown = \"3s\"\n"
              "backoff = { first = 100, most = 30000, calm = 60000 }\n"
              "needs = { cpus = 0, memory = 0, gpu = 0 }\n"
-             "[actor.args]\nranks = 8\nbatch = 8\nepochs = 1\ndeterminism = \"d1\"\n");
+             "[actor.args]\nranks = 8\nbatch = 8\nepochs = 1\ndeterminism = \"d1\"\n"
+             "accumulate = 1\nclip_norm = 0.0\nprecision = \"f32\"\ndevice = \"cpu\"\nreducer = "
+             "\"tree\"\n");
 }
 
 BOOST_AUTO_TEST_CASE(reading_the_resolved_text_gives_the_same_graph) {

@@ -24,14 +24,18 @@ class DigitsTrainee : public Trainee {
 
   [[nodiscard]] std::size_t gradient_length() const override { return replica_.gradient_length(); }
   [[nodiscard]] std::size_t buffer_bytes() const override { return replica_.buffer_bytes(); }
+  [[nodiscard]] std::size_t context_bytes() const override { return replica_.context_bytes(); }
   Computed compute(Rank rank, std::uint64_t step) override {
     BOOST_TEST(replica_.step() == step);
     const auto result = replica_.run_rank(rank);
     BOOST_REQUIRE_MESSAGE(result, troupe::test::why(result));
-    return {result->report, {result->gradient.begin(), result->gradient.end()}, result->buffers};
+    return {result->report,
+            {result->gradient.begin(), result->gradient.end()},
+            result->buffers,
+            result->context};
   }
-  void apply(const std::vector<float>& gradient, const Slice& buffers) override {
-    BOOST_REQUIRE(replica_.apply(gradient, buffers.bytes()));
+  void apply(const act::Apply& what) override {
+    BOOST_REQUIRE(replica_.apply(what.gradient, what.buffers.bytes(), what.contexts));
   }
   [[nodiscard]] std::vector<std::byte> save() const override { return replica_.save(); }
   void load(std::span<const std::byte> state) override { BOOST_REQUIRE(replica_.load(state)); }
@@ -112,12 +116,43 @@ BOOST_AUTO_TEST_CASE(without_a_generator_state_per_rank_the_bits_would_differ) {
   BOOST_TEST(shared_generator(1) != shared_generator(3));
 }
 
+BOOST_AUTO_TEST_CASE(taking_turns_costs_little) {
+  auto replica = Replica::make(make_digits_program(), {7, ranks, 8, 1, "", "cpu"});
+  BOOST_REQUIRE_MESSAGE(replica, troupe::test::why(replica));
+  for (Rank turn = 0; turn < 20 * ranks; ++turn) BOOST_REQUIRE(replica->run_rank(turn % ranks));
+  const auto& spent = replica->spent();
+  const double swap = spent.swap / spent.compute;
+  const double staging = spent.staging / spent.compute;
+  BOOST_TEST_MESSAGE("of the time of a rank's forward and backward pass, swapping contexts takes "
+                     << 100 * swap << " %, staging gradients " << 100 * staging << " %");
+  BOOST_TEST(swap < 0.05);
+  BOOST_TEST(staging < 0.05);
+}
+
 BOOST_AUTO_TEST_CASE(the_fingerprint_names_all_that_decides_about_bits) {
   pin_numerics();
-  const std::string line = numeric_fingerprint();
-  for (const char* name : {"torch ", "blas ", "capability ", "onednn ", "cpu ", "threads 1"}) {
+  const std::string line = numeric_fingerprint(Determinism::d1);
+  for (const char* name : {"D1, torch ", "blas ", "capability ", "onednn ", "cpu ", "threads 1"}) {
     BOOST_TEST(line.find(name) != std::string::npos, line);
   }
+  // What is kept to one instruction set does not depend on the others that a CPU has.
+  BOOST_TEST(numeric_fingerprint(Determinism::d2).find("cpu ") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_process_that_was_not_started_for_d2_cannot_honour_it) {
+  BOOST_TEST(check_numerics(Determinism::d1).has_value());
+  const auto refused = check_numerics(Determinism::d2);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().what.find("ONEDNN_MAX_CPU_ISA is not set") != std::string::npos,
+             refused.error().what);
+}
+
+BOOST_AUTO_TEST_CASE(a_scan_says_what_the_model_is_made_of) {
+  const auto replica = Replica::make(make_digits_program(), {7, ranks, 8, 1, "", "cpu"});
+  BOOST_REQUIRE_MESSAGE(replica, troupe::test::why(replica));
+  const ModuleScan scan = replica->scan();
+  BOOST_TEST(scan.text() == "38,378 parameters in 2 BatchNorm2d, 2 Conv2d, 2 Linear");
+  BOOST_TEST(scan.costs().find("2 convolution(s)") != std::string::npos, scan.costs());
 }
 
 }  // namespace

@@ -20,16 +20,21 @@ Replica make(std::shared_ptr<LineProgram> program = std::make_shared<LineProgram
   return std::move(*made);
 }
 
-void do_step(Replica& replica) {
+// `helper` computes rank 1, if there is one.
+void do_step(Replica& replica, Replica* helper = nullptr) {
   std::vector<float> sum(replica.gradient_length());
   std::optional<Slice> buffers;
+  std::vector<std::byte> contexts;
   for (Rank rank = 0; rank < 2; ++rank) {
-    const auto result = replica.run_rank(rank);
+    const auto result = (rank == 1 && helper != nullptr ? *helper : replica).run_rank(rank);
     BOOST_REQUIRE(result);
+    contexts.insert(contexts.end(), result->context.begin(), result->context.end());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += result->gradient[i] / 2;
     if (result->buffers) buffers = result->buffers;
   }
-  BOOST_REQUIRE(replica.apply(sum, buffers->bytes()));
+  for (Replica* one : {&replica, helper}) {
+    if (one != nullptr) BOOST_REQUIRE(one->apply(sum, buffers->bytes(), contexts));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_ranks_gradient_depends_on_state_step_and_rank_alone) {
@@ -63,6 +68,33 @@ BOOST_AUTO_TEST_CASE(training_goes_on_bit_by_bit_in_another_replica_with_the_sav
   BOOST_TEST((other.save() == one.save()));
 }
 
+BOOST_AUTO_TEST_CASE(what_a_rank_keeps_is_its_own_wherever_it_is_computed) {
+  Replica one = make();
+  Replica other = make();
+  Replica third = make();
+  BOOST_TEST(one.context_bytes() == 2 * sizeof(float));
+  BOOST_TEST(one.buffer_bytes() == (2 + 2 + 1) * sizeof(float));
+  for (int i = 0; i < 3; ++i) {
+    do_step(one);
+    do_step(other, &third);
+  }
+  const auto first = *one.run_rank(0);
+  const std::vector<std::byte> of_first = first.context;
+  BOOST_TEST((of_first != one.run_rank(1)->context));
+  BOOST_TEST((of_first == third.run_rank(0)->context));
+  BOOST_TEST((one.save() == other.save()));
+  BOOST_TEST((one.save() == third.save()));
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_cannot_be_a_ranks_own) {
+  const auto program = std::make_shared<LineProgram>();
+  program->keep_unused = true;
+  const auto made = Replica::make(program, options());
+  BOOST_REQUIRE(!made);
+  BOOST_TEST(made.error().what ==
+             "what a rank keeps for itself must be a tensor of the model that is no parameter");
+}
+
 BOOST_AUTO_TEST_CASE(the_parameters_bytes_are_theirs_in_order_and_nothing_else) {
   const auto program = std::make_shared<LineProgram>();
   Replica replica = make(program);
@@ -84,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_state_is_refused_and_changes_nothing) {
   auto newer = good;
   newer[8] = std::byte{9};
   BOOST_TEST(replica.load(newer).error().what ==
-             "a saved training state of version 9; this program reads version 1");
+             "a saved training state of version 9; this program reads version 2");
   BOOST_TEST((replica.save() == good));
 }
 
@@ -96,6 +128,36 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_names_step_and_rank) {
   BOOST_TEST(replica.run_rank(1).error().what ==
              "the loss of virtual rank 1 in step 1 is inf: lower the learning rate or look at the "
              "data");
+}
+
+BOOST_AUTO_TEST_CASE(a_rank_that_runs_out_of_memory_is_computed_once_more) {
+  const auto program = std::make_shared<LineProgram>();
+  Replica replica = make(program);
+  Replica other = make();
+  do_step(replica);
+  do_step(other);
+  program->exhausted = 1;
+  do_step(replica);
+  do_step(other);
+  BOOST_TEST(program->exhausted == 0);
+  BOOST_TEST((replica.save() == other.save()));
+  program->exhausted = 2;
+  const auto given_up = replica.run_rank(1);
+  BOOST_REQUIRE(!given_up);
+  BOOST_TEST(given_up.error().what ==
+             "virtual rank 1 ran out of memory in step 2, twice: lower batch, and raise accumulate "
+             "by as much");
+  BOOST_TEST(replica.run_rank(1).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(less_data_than_one_step_takes_is_refused) {
+  ReplicaOptions greedy = options();
+  greedy.batch = 21;  // of 40 samples, for 2 ranks
+  const auto refused = Replica::make(std::make_shared<LineProgram>(), greedy);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().what ==
+             "one step takes 42 samples (ranks x batch x accumulate), and the training set has 40: "
+             "lower ranks or batch");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_trained_the_same_is_refused) {
@@ -110,7 +172,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_trained_the_same_is_refused) {
   const auto lost = Replica::make(std::make_shared<LineProgram>(), missing);
   BOOST_TEST(lost.error().what == "nowhere: no such file");
   Replica replica = make();
-  BOOST_TEST(!replica.apply(std::vector<float>(3), {}));
+  BOOST_TEST(!replica.apply(std::vector<float>(3), {}, {}));
 }
 
 }  // namespace

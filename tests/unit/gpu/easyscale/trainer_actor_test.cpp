@@ -48,7 +48,7 @@ struct Stage {
       const std::lock_guard lock(mutex);
       events.push_back(std::move(event));
     };
-    return actors.emplace_back(spawn_coordinator(*node, {{count, 2, 1, {}}, 4, keep}));
+    return actors.emplace_back(spawn_coordinator(*node, {{count, 2, 1, {}}, keep}));
   }
   caf::actor trainer(Member member, const std::shared_ptr<LineProgram>& program) {
     TrainerSpec spec;
@@ -112,7 +112,10 @@ BOOST_AUTO_TEST_CASE(a_trainer_that_gets_a_damaged_state_ends_without_saying_tha
   caf::scoped_actor self{stage.node->system()};
   const auto trainer = stage.trainer(1, std::make_shared<LineProgram>());
   self->monitor(trainer);
-  self->send(trainer, Msg<msg::TrainerAttach>::build([](auto b) { b.setMember(1); }));
+  self->send(trainer, Msg<msg::TrainerAttach>::build([](auto b) {
+               b.setMember(1);
+               b.setTerm(1);
+             }));
   bool came_up = false;
   self->receive([&](const Msg<msg::TrainerHello>&) { came_up = true; },
                 caf::after(patience) >> [] {});

@@ -5,6 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <string>
+#include <vector>
+
 namespace troupe {
 namespace {
 

@@ -47,9 +47,11 @@ std::vector<float> expected(std::uint64_t step, Rank ranks) {
 // A view's exchanges, and the pieces on their way between each pair of members, in order.
 class Group {
  public:
-  Group(Rank ranks, const View& view, unsigned seed) : ranks_(ranks), view_(view), random_(seed) {
+  Group(Rank ranks, const View& view, unsigned seed, Reducer reducer = Reducer::tree)
+      : view_(view), random_(seed) {
     for (const Member member : view.members) {
-      exchanges_.emplace(member, StepExchange({ranks, 32, length, buffer_bytes}, member));
+      exchanges_.emplace(member,
+                         StepExchange({ranks, 32, length, buffer_bytes, 1, reducer}, member));
     }
   }
 
@@ -59,13 +61,16 @@ class Group {
 
   void contribute(Member member, std::uint64_t step) {
     const RankRange own = view_.ranges[*view_.slot_of(member)];
-    TreeFold fold(ranks_, length);
     for (Rank rank = own.first; rank < own.end(); ++rank) {
-      BOOST_REQUIRE(fold.add({0, rank}, leaf(step, rank)));
+      BOOST_REQUIRE(at(member).add_rank(rank, leaf(step, rank)));
     }
     std::optional<Slice> buffers;
     if (own.first == 0 && own.count > 0) buffers = buffers_of(step);
-    carry(member, at(member).contribute(fold.take(), std::move(buffers)));
+    std::vector<std::byte> contexts;
+    for (Rank rank = own.first; rank < own.end(); ++rank) {
+      contexts.push_back(std::byte(10 * step + rank));
+    }
+    carry(member, at(member).contribute(std::move(buffers), std::move(contexts)));
   }
 
   bool deliver_one() {
@@ -90,7 +95,6 @@ class Group {
   std::mt19937& random() { return random_; }
 
  private:
-  Rank ranks_;
   View view_;
   std::mt19937 random_;
   std::map<Member, StepExchange> exchanges_;
@@ -119,11 +123,61 @@ BOOST_AUTO_TEST_CASE(all_members_get_the_bits_of_the_tree_whatever_their_number_
             BOOST_REQUIRE(group.at(member).done());
             BOOST_TEST(same_bits(group.at(member).gradient(), expected(step, ranks)));
             BOOST_TEST((group.at(member).buffers().data()[0] == std::byte(step + 1)));
+            const auto contexts = group.at(member).take_contexts();
+            BOOST_REQUIRE(contexts.size() == ranks);
+            for (Rank rank = 0; rank < ranks; ++rank) {
+              BOOST_TEST((contexts[rank] == std::byte(10 * step + rank)));
+            }
           }
         }
       }
     }
   }
+}
+
+// What all members have after a step of a view, for one seed of the order of messages.
+std::vector<float> reduced(Reducer reducer, Rank ranks, const std::vector<Member>& members,
+                           unsigned seed) {
+  const View view = view_of(ranks, members);
+  Group group(ranks, view, seed, reducer);
+  for (const Member member : members) group.begin(member, 0);
+  auto order = members;
+  std::shuffle(order.begin(), order.end(), group.random());
+  for (const Member member : order) {
+    group.contribute(member, 0);
+    group.deliver_one();
+  }
+  while (group.deliver_one()) {
+  }
+  for (const Member member : members) {
+    BOOST_REQUIRE(group.at(member).done());
+    BOOST_TEST(same_bits(group.at(member).gradient(), group.at(members[0]).gradient()));
+  }
+  return group.at(members[0]).gradient();
+}
+
+BOOST_AUTO_TEST_CASE(integers_give_the_same_bits_whatever_the_members_and_the_order) {
+  for (const Rank ranks : {1U, 3U, 8U}) {
+    const auto alone = reduced(Reducer::int64, ranks, {0}, 1);
+    for (const std::vector<Member>& members :
+         {std::vector<Member>{0, 1}, {0, 1, 2}, {1, 4, 5, 7}, {0, 1, 2, 3, 4, 5, 6, 7}}) {
+      for (unsigned seed = 0; seed < 10; ++seed) {
+        BOOST_TEST(same_bits(reduced(Reducer::int64, ranks, members, seed), alone));
+      }
+    }
+    const auto tree = expected(0, ranks);
+    for (std::size_t i = 0; i < length; ++i) {  // and they are the sum, up to its rounding
+      BOOST_TEST(std::abs(alone[i] - tree[i]) < 0.05F);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_chain_gives_the_same_bits_for_the_same_members_only) {
+  const auto once = reduced(Reducer::chain, 8, {0, 1, 2}, 1);
+  for (unsigned seed = 2; seed < 12; ++seed) {
+    BOOST_TEST(same_bits(reduced(Reducer::chain, 8, {0, 1, 2}, seed), once));
+  }
+  BOOST_TEST(!same_bits(reduced(Reducer::chain, 8, {0, 1}, 1), once));
 }
 
 BOOST_AUTO_TEST_CASE(a_faster_peer_may_be_one_step_ahead) {
@@ -160,7 +214,7 @@ Piece partial_from(Member from, NodeKey node, std::size_t floats, std::uint64_t 
 
 BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_rejected_and_changes_nothing) {
   const View view = view_of(4, {0, 1});  // ranks 0, 1 and 2, 3; shards of 26 and 27 elements
-  StepExchange exchange({4, 2, length, buffer_bytes}, 0);
+  StepExchange exchange({4, 2, length, buffer_bytes, 3}, 0);
   static_cast<void>(exchange.begin(view, 0));
   const auto rejected = [&](Piece piece) {
     return exchange.receive(std::move(piece)).rejected.size();
@@ -184,6 +238,13 @@ BOOST_AUTO_TEST_CASE(what_makes_no_sense_is_rejected_and_changes_nothing) {
   buffers.kind = PieceKind::buffers;
   buffers.bytes = buffers_of(0);
   BOOST_TEST(rejected(buffers) == 1U);  // not from rank 0's host
+  Piece contexts = shard;
+  contexts.kind = PieceKind::contexts;
+  contexts.bytes = Slice::own(std::vector<std::byte>(5));
+  BOOST_TEST(rejected(contexts) == 1U);  // its two ranks keep six bytes
+  contexts.bytes = Slice::own(std::vector<std::byte>(6));
+  BOOST_TEST(rejected(contexts) == 0U);
+  BOOST_TEST(rejected(contexts) == 1U);  // a duplicate
   Piece odd = shard;
   odd.kind = static_cast<PieceKind>(9);
   BOOST_TEST(rejected(odd) == 1U);
@@ -201,9 +262,10 @@ BOOST_AUTO_TEST_CASE(stale_pieces_are_dropped_and_early_ones_are_bounded) {
   for (int i = 0; i < 100; ++i) {
     refused += exchange.receive(partial_from(1, {1, 1}, 26, 6, 7)).rejected.size();
   }
-  BOOST_TEST(refused == 86U);  // two steps' worth are kept
+  BOOST_TEST(refused == 78U);  // two steps' worth are kept
   BOOST_TEST(exchange.receive(partial_from(1, {1, 1}, 26, 9, 7)).rejected.empty());  // newer
-  BOOST_TEST(exchange.receive(partial_from(1, {1, 1}, length + 1, 9, 7)).rejected.size() == 1U);
+  BOOST_TEST(exchange.receive(partial_from(1, {1, 1}, 2 * length + 1, 9, 7)).rejected.size() ==
+             1U);  // longer than any
 }
 
 BOOST_AUTO_TEST_CASE(a_misaligned_payload_is_read_all_the_same) {
@@ -216,9 +278,8 @@ BOOST_AUTO_TEST_CASE(a_misaligned_payload_is_read_all_the_same) {
   Piece piece = partial_from(1, {0, 1}, 26);
   piece.bytes = Slice(raw, std::span(*raw).subspan(1, 26 * sizeof(float)));
   BOOST_TEST(exchange.receive(piece).rejected.empty());
-  std::vector<Partial> own;
-  own.push_back({{0, 0}, leaf(0, 0)});
-  static_cast<void>(exchange.contribute(std::move(own), buffers_of(0)));
+  BOOST_REQUIRE(exchange.add_rank(0, leaf(0, 0)));
+  static_cast<void>(exchange.contribute(buffers_of(0), {}));
   const auto want = expected(0, 2);
   BOOST_TEST(std::equal(want.begin(), want.begin() + 26, exchange.gradient().begin()));
 }

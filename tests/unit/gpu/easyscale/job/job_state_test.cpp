@@ -11,7 +11,7 @@ namespace {
 constexpr Seconds now{0};
 
 Hello hello(std::optional<std::uint64_t> resume = std::nullopt) {
-  return {2, 10, 4, "cpu", resume};
+  return {2, 10, 4, 0, "cpu", resume};
 }
 
 template <class Effect>
@@ -31,7 +31,8 @@ std::string failure(const JobEffects& effects) {
 JobEffects ready(JobState& job, Member member) {
   input::Ready in{member, job.view.generation, job.step, {}};
   const RankRange own = job.view.ranges[*job.view.slot_of(member)];
-  for (Rank rank = own.first; rank < own.end(); ++rank) in.ranks.push_back({rank, 1.0 + rank, 1});
+  for (Rank rank = own.first; rank < own.end(); ++rank)
+    in.ranks.push_back({rank, 1.0 + rank, 1, 4});
   return step(job, in, now);
 }
 
@@ -61,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_step_is_committed_when_all_are_ready_and_losses_are_summe
   const auto steps = all_of<effect::ReportStep>(effects);
   BOOST_REQUIRE(steps.size() == 1U);
   BOOST_TEST(steps[0].loss == 2.5);
-  BOOST_TEST(steps[0].correct == 4U);
+  BOOST_TEST(steps[0].accuracy == 0.25);
 }
 
 BOOST_AUTO_TEST_CASE(survivors_redo_the_step_and_a_newcomer_joins_after_the_next_commit) {
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(who_is_waited_for_is_said_in_every_phase) {
     static_cast<void>(ready(job, 1));
   }
   BOOST_TEST(waiting_for(job) == "trainer 0 to measure the test accuracy");
-  static_cast<void>(step(job, input::Evaluated{0, 0, 9, 10}, now));
+  static_cast<void>(step(job, input::Evaluated{0, 0, 9, 10, 0.5}, now));
   static_cast<void>(step(job, input::Hashed{0, "aa", "aa"}, now));
   BOOST_TEST(waiting_for(job) == "trainer 1 to tell the hash of its parameters");
 }
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(unequal_hashes_name_the_trainers) {
     static_cast<void>(ready(job, 0));
     static_cast<void>(ready(job, 1));
   }
-  const auto asked = all_of<effect::AskHash>(step(job, input::Evaluated{0, 0, 9, 10}, now));
+  const auto asked = all_of<effect::AskHash>(step(job, input::Evaluated{0, 0, 9, 10, 0.5}, now));
   BOOST_TEST(asked.size() == 2U);
   BOOST_TEST(step(job, input::Hashed{1, "pp", "bb"}, now).empty());
   BOOST_TEST(failure(step(job, input::Hashed{0, "pp", "aa"}, now)) ==
@@ -198,8 +199,9 @@ BOOST_AUTO_TEST_CASE(an_epochs_accuracy_is_known_before_the_next_commit) {
   const auto asked = all_of<effect::AskEvaluate>(ready(job, 0));
   BOOST_REQUIRE(asked.size() == 1U);
   BOOST_TEST(ready(job, 0).empty());  // step 2 is ready and has to wait
-  const auto effects = step(job, input::Evaluated{0, 0, 9, 10}, now);
+  const auto effects = step(job, input::Evaluated{0, 0, 9, 10, 0.5}, now);
   BOOST_TEST(all_of<effect::ReportEpoch>(effects).front().test_accuracy == 0.9);
+  BOOST_TEST(all_of<effect::ReportEpoch>(effects).front().test_loss == 0.5);
   BOOST_TEST(all_of<effect::SendCommit>(effects).size() == 1U);
 }
 
@@ -222,9 +224,9 @@ BOOST_AUTO_TEST_CASE(inputs_that_make_no_sense_are_rejected_or_ignored) {
   };
   BOOST_TEST(rejects(input::Left{7, "", true}) == 1U);
   BOOST_TEST(rejects(input::Ready{0, job.view.generation, 0, {}}) == 1U);
-  BOOST_TEST(rejects(input::Ready{0, job.view.generation, 0, {{2, 0, 0}, {3, 0, 0}}}) == 1U);
+  BOOST_TEST(rejects(input::Ready{0, job.view.generation, 0, {{2, 0, 0, 0}, {3, 0, 0, 0}}}) == 1U);
   BOOST_TEST(step(job, input::Ready{0, job.view.generation + 1, 0, {}}, now).empty());
-  BOOST_TEST(step(job, input::Evaluated{0, 0, 1, 1}, now).empty());
+  BOOST_TEST(step(job, input::Evaluated{0, 0, 1, 1, 0}, now).empty());
   BOOST_TEST(step(job, input::Hashed{0, "aa", "aa"}, now).empty());
   static_cast<void>(ready(job, 0));
   BOOST_TEST(all_of<effect::Reject>(ready(job, 0)).size() == 1U);

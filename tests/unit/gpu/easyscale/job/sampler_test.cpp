@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(a_data_set_smaller_than_one_step_is_refused) {
   const auto sampler = Sampler::make(1, 63, 8, 8);
   BOOST_REQUIRE(!sampler);
   BOOST_TEST(sampler.error().what ==
-             "one step takes ranks x batch = 64 samples, and the training set has 63: lower ranks "
+             "one step takes 64 samples (ranks x batch x accumulate), and the training set has 63: "
+             "lower ranks "
              "or batch");
   BOOST_TEST(!Sampler::make(1, 63, 0, 8));
 }

@@ -67,15 +67,22 @@ void Simulation::start(Member member) {
   }
   const std::size_t gradient = process.trainee->gradient_length();
   const std::size_t buffers = process.trainee->buffer_bytes();
-  process.state = std::make_unique<MemberState>(
-      member, ExchangeShape{scenario_.ranks, scenario_.count, gradient, buffers},
-      scenario_.steps_per_epoch * scenario_.epochs, resume);
+  const std::size_t context = process.trainee->context_bytes();
+  process.state =
+      std::make_unique<MemberState>(member,
+                                    ExchangeShape{scenario_.ranks, scenario_.count, gradient,
+                                                  buffers, context, scenario_.reducer},
+                                    scenario_.steps_per_epoch * scenario_.epochs, resume);
   say_hello(processes_.emplace(pid, std::move(process)).first->second);
 }
 
 void Simulation::say_hello(const Process& process) {
-  const Hello hello{scenario_.steps_per_epoch, process.trainee->gradient_length(),
-                    process.trainee->buffer_bytes(), "cpu", process.state->held()};
+  const Hello hello{scenario_.steps_per_epoch,
+                    process.trainee->gradient_length(),
+                    process.trainee->buffer_bytes(),
+                    process.trainee->context_bytes(),
+                    "cpu",
+                    process.state->held()};
   send(process.pid, process.coordinator, JobInput(input::Joined{process.member, hello}));
 }
 
@@ -237,7 +244,8 @@ void Simulation::deliver(Process& process, Message message) {
             [&](AskEvaluate& ask) {
               const auto sum = digest(*process.trainee);
               send(pid, process.coordinator,
-                   JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997}));
+                   JobInput(input::Evaluated{process.member, ask.epoch, sum % 997, 997,
+                                             static_cast<double>(sum % 31)}));
             },
             [&](AskHeld& ask) { carry_out(process, state.on_ask_held(ask.generation)); },
             [&](AskHash&) {
@@ -266,7 +274,7 @@ void Simulation::carry_out(Process& process, MemberActs acts) {
               },
               [&](act::LoadState& a) { process.trainee->load(a.bytes.bytes()); },
               [&](act::LookForSaved& a) { look_for_saved(process, a); },
-              [&](act::Apply& a) { process.trainee->apply(a.gradient, a.buffers); },
+              [&](act::Apply& a) { process.trainee->apply(a); },
               [&](act::Save& a) {
                 if (auto ok = slots_.save(a.step, process.trainee->save()); !ok)
                   trouble(ok.error().what);
@@ -299,7 +307,8 @@ void Simulation::look_for_saved(Process& process, const act::LookForSaved& what)
 void Simulation::compute(Process& process, const act::RunRank& what) {
   ++computed_[{what.step, what.rank}];
   Trainee::Computed out = process.trainee->compute(what.rank, what.step);
-  carry_out(process, process.state->rank_done(out.report, out.gradient, std::move(out.buffers)));
+  carry_out(process, process.state->rank_done(out.report, out.gradient, std::move(out.buffers),
+                                              out.context));
 }
 
 }  // namespace troupe::easyscale::test

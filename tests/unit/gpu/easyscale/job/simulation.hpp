@@ -32,11 +32,13 @@ class Trainee {
     RankReport report;
     std::vector<float> gradient;
     std::optional<Slice> buffers;
+    std::vector<std::byte> context;
   };
   [[nodiscard]] virtual std::size_t gradient_length() const = 0;
   [[nodiscard]] virtual std::size_t buffer_bytes() const = 0;
+  [[nodiscard]] virtual std::size_t context_bytes() const = 0;
   virtual Computed compute(Rank rank, std::uint64_t step) = 0;
-  virtual void apply(const std::vector<float>& gradient, const Slice& buffers) = 0;
+  virtual void apply(const act::Apply& what) = 0;
   [[nodiscard]] virtual std::vector<std::byte> save() const = 0;
   virtual void load(std::span<const std::byte> state) = 0;
 };
@@ -50,6 +52,7 @@ struct Scenario {
   std::uint64_t steps_per_epoch = 3;
   std::uint64_t epochs = 2;
   unsigned seed = 1;
+  Reducer reducer = Reducer::tree;
   std::vector<Fault> faults;
   std::function<std::unique_ptr<Trainee>(Member)> trainee = make_fake_trainee;
   /// Whether the member that is about to do its n-th act (over all members) dies instead.
