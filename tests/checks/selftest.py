@@ -76,7 +76,7 @@ class Checkers(unittest.TestCase):
         self.write("apps/troupe/a.cpp", "#include <CLI/CLI.hpp>\n")
         self.assert_content("layering")
         self.write("apps/troupe/b.cpp", "#include <CLI/CLI.hpp>\n")
-        self.assert_offence("apps/troupe/b.cpp:1", "layering", why="one only")
+        self.assert_offence("apps/troupe/b.cpp:1", "layering", why="by 1 only")
 
     def test_sizes_reports_long_files_and_headers(self):
         self.write("apps/a.cpp", "int a;\n" * 600)

