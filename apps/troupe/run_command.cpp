@@ -13,6 +13,7 @@
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
+#include "apps/troupe/checkpoint/places.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/machine.hpp"
 #include "apps/troupe/host/programs.hpp"
@@ -55,6 +56,7 @@ Error become_host(const RunOptions& options, const std::string& path) {
                                     "--in-process"};
   for (const auto& set : options.sets) words.insert(words.end(), {"--set", set});
   for (const auto& fault : options.kill_one_at) words.insert(words.end(), {"--kill-one-at", fault});
+  if (!options.resume.empty()) words.insert(words.end(), {"--resume", options.resume});
   if (options.json) words.insert(words.end(), {"-o", "json"});
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
@@ -110,6 +112,15 @@ Result<void> prepare(const RunOptions& options, const ActorKinds& kinds,
   if (!host) return Failure(host.error());
   if (*host) return Failure(become_host(options, **host));
   return {};
+}
+
+/// Where the checkpoints are that are to be gone on from; empty: nothing is.
+Result<std::filesystem::path> find_resume(const RunOptions& options, const ActorKinds& kinds) {
+  if (options.resume.empty()) return std::filesystem::path();
+  auto place = find_place(options.resume);
+  auto root = place ? checkpoints_of(*place, kinds) : place;
+  if (!root) return fail_at("--resume", root.error());
+  return root;
 }
 
 /// Waits for the application's end; a signal asks it to end. Gives the signal.
@@ -178,7 +189,7 @@ Result<std::shared_ptr<ProcessHost>> find_host(const RunOptions& options, Node& 
 }
 
 int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph::Reader graph,
-              const std::filesystem::path& run_dir) {
+              const std::filesystem::path& run_dir, std::filesystem::path resume) {
   auto data = LineFile::take_stdout();
   const Signals signals;
   Reporter reporter({graph.getApp().getName(), led_groups(graph, kinds), options.json, run_dir},
@@ -194,6 +205,7 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
 
   ApplicationOptions application;
   application.run_dir = run_dir;
+  application.resume = std::move(resume);
   application.faults = options.kill_one_at;
   application.emit = [&](Event event) { inbox.put({std::move(event), {}}); };
   auto host = find_host(options, **node, secret, application.emit);
@@ -220,6 +232,8 @@ int run_command(const RunOptions& options, const ActorKinds& kinds) {
   if (!loaded) return complain(loaded.error());
   const auto graph = loaded->graph();
   if (auto prepared = prepare(options, kinds, graph); !prepared) return complain(prepared.error());
+  auto resume = find_resume(options, kinds);
+  if (!resume) return complain(resume.error());
   const std::string job = graph.getApp().getName();
   start_log(job + ".host", LogLevel::warn);
   const auto run_dir = make_run_directory(job);
@@ -228,7 +242,7 @@ int run_command(const RunOptions& options, const ActorKinds& kinds) {
     return complain(kept.error());
   }
   std::fprintf(stderr, "%s: run directory %s\n", job.c_str(), run_dir->c_str());
-  return run_graph(options, kinds, graph, *run_dir);
+  return run_graph(options, kinds, graph, *run_dir, std::move(*resume));
 }
 
 }  // namespace troupe
