@@ -10,6 +10,14 @@ using import "common.capnp".Error;
 using import "common.capnp".NodeId;
 $Cxx.namespace("troupe::msg");
 
+enum NodeRole @0x8d2f51643b7cd409 {
+  # The same words in the same order as `troupe::NodeRole` (actors/net/transport.hpp).
+  control @0;
+  host @1;
+  worker @2;
+  client @3;
+}
+
 struct Hello @0xf6b8eadc02f43102 {
   # 1. The caller says who it is.
   node @0 :NodeId;
@@ -31,9 +39,11 @@ struct Introduction @0x98da0cfe24163304 {
   session @2 :UInt64;
   nodeActor @3 :UInt64;
   encrypt @4 :Bool;
+  role @5 :NodeRole;
 }
 
 struct Refusal @0xa9eb1d0f35273405 {
+  # Why a handshake came to nothing, or, as the body of a goodbye, why a node wants no more of another.
   error @0 :Error;
 }
 

@@ -2,14 +2,17 @@
 #include "actors/control/application.hpp"
 
 #include "actors/base/fd.hpp"
+#include "actors/base/log.hpp"
 #include "actors/control/graph_rules.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/supervise/supervisor.hpp"
+#include "messages/reflect.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -43,6 +46,9 @@ std::string hash_text(const std::string& text) {  // FNV-1a
 /// All that a running application owns.
 struct Parts {
   std::vector<caf::actor> leaders;
+  std::vector<std::string> leader_paths;
+  std::string job;  ///< "/jobs/digits"
+  std::shared_ptr<ActorObserver> observer;
   std::vector<Fd> step_states;  ///< what outlives the members of a group
   SupervisorSpec root;
   std::function<void(Result<void>)> ended;
@@ -58,6 +64,7 @@ class Builder {
         job_(jobs + std::string(graph.getApp().getName())) {}
 
   Result<Parts> build() {
+    if (options_.observer) expect_all();
     for (const auto actor : graph_.getActor()) {
       if (auto made = add_group(actor); !made) {
         for (const auto& leader : parts_.leaders) {
@@ -68,6 +75,8 @@ class Builder {
     }
     parts_.root = supervisor(".");
     parts_.ended = std::move(options_.ended);
+    parts_.job = job_;
+    parts_.observer = options_.observer;
     return std::move(parts_);
   }
 
@@ -78,6 +87,10 @@ class Builder {
   Result<HostedActor> hosted(ActorReader actor, const ActorKind& kind, std::uint32_t index,
                              Msg<msg::Spawn> spawn, int state_fd);
   [[nodiscard]] SupervisorSpec supervisor(const std::string& path);
+  [[nodiscard]] std::string full_path(const std::string& path) const {
+    return path == "." ? job_ : job_ + "/" + path;
+  }
+  void expect_all() const;
 
   Node& node_;
   GraphReader graph_;
@@ -86,6 +99,28 @@ class Builder {
   Parts parts_;
   std::map<std::string, std::vector<ChildSpec>> children_;  ///< by supervisor
 };
+
+/// Supervisors first, so that nobody's seat comes before that of who looks after him.
+void Builder::expect_all() const {
+  auto& observer = *options_.observer;
+  observer.expect({job_, "supervisor", {}, {}});
+  for (const auto other : graph_.getSupervisor()) {
+    const std::string path = other.getPath();
+    if (path == ".") continue;
+    observer.expect({full_path(path), "supervisor", full_path(other.getSupervisor()), "transient"});
+  }
+  for (const auto actor : graph_.getActor()) {
+    const auto path = full_path(actor.getPath());
+    const std::string kind = actor.getKind();
+    const auto* known = node_.kinds().find(kind);
+    if (known != nullptr && known->lead) observer.expect({path, kind + " leader", job_, {}});
+    const auto restart = words_of(capnp::Schema::from<msg::Restart>());
+    for (std::uint32_t i = 0; i < actor.getCount(); ++i) {
+      observer.expect({path + "/" + std::to_string(i), kind, full_path(actor.getSupervisor()),
+                       restart.at(static_cast<std::size_t>(actor.getRestart()))});
+    }
+  }
+}
 
 Result<void> Builder::add_group(ActorReader actor) {
   const std::string path = job_ + "/" + std::string(actor.getPath());
@@ -115,6 +150,7 @@ Result<void> Builder::add_group(ActorReader actor) {
     if (!made) return fail_at(path, made.error());
     leader = *made;
     parts_.leaders.push_back(leader);
+    parts_.leader_paths.push_back(path);
   }
   for (std::uint32_t i = 0; i < actor.getCount(); ++i) {
     if (auto added = add_member(actor, *kind, i, leader, state_fd); !added) return added;
@@ -195,9 +231,10 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
 
 SupervisorSpec Builder::supervisor(const std::string& path) {
   SupervisorSpec spec;
-  spec.path = path == "." ? job_ : job_ + "/" + path;
+  spec.path = full_path(path);
   spec.emit = options_.emit;
   spec.seed = graph_.getApp().getSeed();
+  spec.observer = options_.observer;
   spec.children = children_[path];
   for (const auto other : graph_.getSupervisor()) {
     const std::string name = other.getPath();
@@ -236,6 +273,34 @@ void stop(Self* self) {
   if (self->state.root) self->send_exit(self->state.root, caf::exit_reason::user_shutdown);
 }
 
+void observe_up(Self* self, Node& node) {
+  const auto& parts = self->state.parts;
+  if (!parts.observer) return;
+  const auto me = node.ref(self);
+  parts.observer->up({parts.job, node.ref(self->state.root), me, ::getpid()});
+  for (std::size_t i = 0; i < parts.leaders.size(); ++i) {
+    parts.observer->up({parts.leader_paths[i], node.ref(parts.leaders[i]), me, ::getpid()});
+  }
+}
+
+void observe_down(Self* self, const caf::down_msg& down) {
+  const auto& parts = self->state.parts;
+  if (!parts.observer) return;
+  const auto it = std::find(parts.leaders.begin(), parts.leaders.end(), down.source);
+  const auto& path = it == parts.leaders.end()
+                         ? parts.job
+                         : parts.leader_paths[static_cast<std::size_t>(it - parts.leaders.begin())];
+  parts.observer->down(path, from_caf(down.reason), false);
+}
+
+/// Nobody starts the job or its leaders again, so both ways of ending one end the job.
+void end_job(Self* self, const EndChild& wish) {
+  const LogScope scope(wish.path, wish.trace);
+  log_info("the job ends: {}", wish.why);
+  if (!self->state.error) self->state.error = {ErrorCode::aborted, wish.path + ": " + wish.why};
+  stop(self);
+}
+
 void end_if_all_are_down(Self* self) {
   if (self->state.leading > 0 || self->state.root) return;
   const auto& error = self->state.error;
@@ -245,6 +310,7 @@ void end_if_all_are_down(Self* self) {
 
 void on_down(Self* self, const caf::down_msg& down) {
   auto& state = self->state;
+  observe_down(self, down);
   if (!is_normal_end(down.reason) && !state.error) state.error = from_caf(down.reason);
   if (state.root && state.root == down.source) {
     state.root = nullptr;
@@ -272,7 +338,8 @@ caf::behavior run(Self* self, Node* node, std::shared_ptr<Parts> parts) {
   for (const auto& leader : state.parts.leaders) self->monitor(leader);
   state.root = spawn_supervisor(*node, state.parts.root);
   self->monitor(state.root);
-  return {[](caf::unit_t) {}};
+  observe_up(self, *node);
+  return {[=](const EndChild& wish) { end_job(self, wish); }};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/actor_observer.hpp"
 #include "actors/core/event.hpp"
 #include "actors/core/process_host.hpp"
 #include "messages/app_graph.capnp.h"
@@ -23,6 +24,7 @@ struct ApplicationOptions {
   std::uint32_t term = 1;           ///< grows with each node that takes the application over
   std::filesystem::path resume;     ///< checkpoints that `run --resume` goes on from; or empty
   EventSink emit;
+  std::shared_ptr<ActorObserver> observer;  ///< may be empty
   /// Starts processes; empty: every actor lives in this process.
   std::shared_ptr<ProcessHost> host;
   /// The path of a program that a graph or a kind names.
@@ -39,8 +41,8 @@ struct ApplicationOptions {
 /// Brings a checked graph to life: the groups' leaders, then the supervisor tree with all members.
 /// The application ends well when its leaders have, or, where there is none, when no child is left
 /// that should live; then everything is stopped in reverse order. To stop it earlier send the
-/// returned actor an exit message. Errors before anything was started: a program that is not there,
-/// a kind that cannot be led here.
+/// returned actor an exit message, or EndChild for the job's own path or a leader's. Errors before
+/// anything was started: a program that is not there, a kind that cannot be led here.
 [[nodiscard]] Result<caf::actor> start_application(Node& node, msg::AppGraph::Reader graph,
                                                    ApplicationOptions options);
 

@@ -43,7 +43,7 @@ void check_needs(msg::Needs::Reader needs, Problems& problems) {
   for (const std::string label : needs.getLabels()) {
     if (!is_label(label)) {
       problems.emplace_back("needs.labels[" + std::to_string(index) + "]",
-                            "'" + label.substr(0, max_label) + "' is no label: " + label_rule);
+                            "'" + label.substr(0, longest_label) + "' is no label: " + label_rule);
     }
     ++index;
   }
@@ -57,7 +57,7 @@ Result<Shutdown> parse_shutdown(std::string_view text) {
   const auto limit = parse_duration(text);
   if (!limit || *limit < Millis(1) || *limit > Millis(hour_ms)) {
     return fail(ErrorCode::invalid_argument,
-                "'" + std::string(text.substr(0, max_label)) +
+                "'" + std::string(text.substr(0, longest_label)) +
                     "' is no way to stop: write \"brutal\", \"infinity\", or a time from 1ms to "
                     "1h such as \"5s\"");
   }

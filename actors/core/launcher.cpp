@@ -2,6 +2,7 @@
 #include "actors/core/launcher.hpp"
 
 #include "actors/base/assert.hpp"
+#include "actors/base/logfmt.hpp"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -76,11 +77,7 @@ void hand_down(const std::vector<int>& descriptors, posix_spawn_file_actions_t* 
   posix_spawn_file_actions_addclosefrom_np(actions, first + count);
 }
 
-/// "2026-05-01T12:00:00.123 info ...", as log.cpp writes it.
-bool is_info(const std::string& line) {
-  const auto blank = line.find(' ');
-  return blank != std::string::npos && line.compare(blank, 6, " info ") == 0;
-}
+bool is_info(const std::string& line) { return logfmt_value(line, "level") == "info"; }
 
 std::vector<std::string> environment_of(const ProcessSpec& spec) {
   std::vector<std::string> result;
@@ -225,7 +222,7 @@ std::string last_complaint(const std::filesystem::path& log) {
     text.resize(end + 1);
     const auto begin = text.rfind('\n') + 1;
     const auto line = text.substr(begin);
-    if (!is_info(line)) return line;
+    if (!is_info(line)) return logfmt_value(line, "msg").value_or(line);
     text.resize(begin);
   }
 }

@@ -75,8 +75,8 @@ class Launcher {
 /// Whether a process that ended like that was not killed from outside.
 [[nodiscard]] bool ended_by_itself(const std::string& how);
 
-/// The last line of a log that is neither empty nor of level info, for an error's first cause;
-/// empty when there is none within the last 4 KiB.
+/// What the last line of a log says that is neither empty nor of level info, for an error's first
+/// cause; empty when there is none within the last 4 KiB.
 [[nodiscard]] std::string last_complaint(const std::filesystem::path& log);
 
 }  // namespace troupe

@@ -35,7 +35,7 @@ Result<std::unique_ptr<Node>> Node::start(NodeOptions options, const ActorKinds&
 Result<void> Node::open() {
   node_actor_ = spawn_node_actor(*this, options_.state_fd);
   if (options_.hub != nullptr) {
-    transport_ = options_.hub->make({id_, {}, options_.version, node_actor_.id()});
+    transport_ = options_.hub->make({id_, {}, options_.version, node_actor_.id(), options_.role});
   } else {
     transport_ = make_ucx_transport({id_,
                                      options_.version,
@@ -43,7 +43,8 @@ Result<void> Node::open() {
                                      options_.listen,
                                      options_.secret,
                                      options_.encrypt,
-                                     {}});
+                                     {},
+                                     options_.role});
   }
   auto& remote = system_->network_manager().remote();
   auto bulk = Bulk::make();
@@ -55,6 +56,7 @@ Result<void> Node::open() {
   bulk_->attach(*transport_, self_);
   remote.attach(*transport_, self_);
   (void)remote.ref(node_actor_);  // makes it reachable
+  membership_ = std::make_unique<Membership>(*this, options_.offer, options_.joins, options_.seeds);
   return {};
 }
 
@@ -65,6 +67,7 @@ Node::~Node() {
     self->wait_for(node_actor_);
   }
   paths_->close({ErrorCode::aborted, "this node is stopping"});
+  membership_.reset();
   if (transport_) transport_->stop();
   if (bulk_) bulk_->detach();
   system_->network_manager().remote().detach();
@@ -85,6 +88,10 @@ caf::actor Node::node_actor_of(const PeerInfo& peer) {
 }
 
 void Node::host_is(const caf::actor& host) { caf::anon_send(node_actor_, HostIsHere{host}); }
+
+void Node::offer(const std::string& service, const caf::actor& actor) {
+  caf::anon_send(node_actor_, OfferService{service, actor});
+}
 
 void Node::run_inline(const caf::actor& actor) {
   system_->network_manager().remote().run_inline(actor);

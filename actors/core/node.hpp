@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/kinds.hpp"
+#include "actors/core/membership/membership.hpp"
 #include "actors/net/crypto.hpp"
 #include "actors/net/transport.hpp"
 #include "messages/ids.hpp"
@@ -13,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -28,6 +30,10 @@ struct NodeOptions {
   ClusterSecret secret = ClusterSecret::random();
   LoopbackHub* hub = nullptr;  ///< a network inside this process instead of sockets and UCX
   bool encrypt = false;        ///< all that nodes say to each other; all of a cluster or none
+  NodeRole role = NodeRole::host;
+  NodeOffer offer;             ///< what it has for actors that others place here
+  bool joins = false;          ///< it is about to join others: see Membership
+  std::vector<Address> seeds;  ///< where members may listen: see Membership
   int state_fd = -1;           ///< passed on to the actors that are spawned here (SpawnContext)
 };
 
@@ -58,6 +64,10 @@ class Node {
   /// From now on this node launches programs for others; see supervise/host_actor.hpp.
   void host_is(const caf::actor& host);
 
+  /// Other nodes find this actor by asking the node's actor for the name (msg::FindService). The
+  /// actor's owner ends it; an empty handle takes the name back.
+  void offer(const std::string& service, const caf::actor& actor);
+
   /// Handles messages from other nodes to this actor on the network thread, without a wake-up in
   /// between. Its handlers must be short (a watchdog warns above 1 ms) and may not block.
   void run_inline(const caf::actor& actor);
@@ -67,6 +77,8 @@ class Node {
 
   /// Joins the node that listens there; watchers hear how it went.
   void connect(const Address& to);
+  /// Who belongs to the cluster.
+  [[nodiscard]] Membership& membership() { return *membership_; }
   /// `watcher` gets PeerUp, PeerDown, ConnectFailed (remote_actors.hpp).
   void watch(const caf::actor& watcher);
 
@@ -84,6 +96,7 @@ class Node {
   std::unique_ptr<PathRouter> paths_;
   PeerInfo self_;
   caf::actor node_actor_;
+  std::unique_ptr<Membership> membership_;
 };
 
 }  // namespace troupe

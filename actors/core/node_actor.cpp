@@ -7,12 +7,14 @@
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/supervise/host_messages.hpp"
+#include "messages/control.capnp.h"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/result.hpp>
 #include <caf/stateful_actor.hpp>
 #include <caf/typed_response_promise.hpp>
 
+#include <map>
 #include <vector>
 
 namespace troupe {
@@ -23,6 +25,7 @@ constexpr auto host_time = std::chrono::seconds(10);
 struct State {
   std::vector<caf::actor> spawned;
   caf::actor host;
+  std::map<std::string, caf::actor> services;
   bool stopping = false;
 };
 using Self = caf::stateful_actor<State>;
@@ -41,6 +44,17 @@ Result<caf::actor> spawn(Node& node, int state_fd, msg::Spawn::Reader request) {
                       .index = request.getIndex(),
                       .count = request.getCount(),
                       .state_fd = state_fd});
+}
+
+caf::result<Msg<msg::FoundService>> find_service(const Self* self, Node& node,
+                                                 const std::string& name) {
+  const auto it = self->state.services.find(name);
+  if (it == self->state.services.end() || !it->second) {
+    return to_caf(
+        {ErrorCode::not_found, "node " + node.self().id.name + " does not provide '" + name + "'"});
+  }
+  const auto number = node.ref(it->second).actor;
+  return Msg<msg::FoundService>::build([&](msg::FoundService::Builder b) { b.setActor(number); });
 }
 
 void stop(Self* self) {
@@ -89,7 +103,11 @@ caf::behavior run(Self* self, Node* node, int state_fd) {
   self->set_down_handler([=](caf::down_msg& down) { forget(self, down); });
   return {[=](const Msg<msg::Spawn>& request) { return on_spawn(self, *node, state_fd, request); },
           [=](const HostIsHere& news) { self->state.host = news.host; },
-          [=](const Msg<msg::HostQuery>& query) { return pass_on(self, *node, query); }};
+          [=](const Msg<msg::HostQuery>& query) { return pass_on(self, *node, query); },
+          [=](const OfferService& offer) { self->state.services[offer.name] = offer.actor; },
+          [=](const Msg<msg::FindService>& request) {
+            return find_service(self, *node, request.read()->getName());
+          }};
 }
 
 }  // namespace
@@ -98,6 +116,9 @@ void register_node_messages(ActorKinds& kinds) {
   kinds.messages().add<msg::Spawn>();
   kinds.messages().add<msg::Spawned>();
   register_supervise_messages(kinds);
+  kinds.messages().add<msg::FindService>();
+  kinds.messages().add<msg::FoundService>();
+  register_membership_messages(kinds);
 }
 
 caf::actor spawn_node_actor(Node& node, int state_fd) {

@@ -5,6 +5,8 @@
 
 #include <caf/actor.hpp>
 
+#include <string>
+
 namespace troupe {
 
 class ActorKinds;
@@ -19,8 +21,16 @@ struct HostIsHere {
   caf::actor host;
 };
 
+/// Tells the node's actor who provides a service (Node::offer).
+struct OfferService {
+  using actor_message = void;
+  std::string name;
+  caf::actor actor;
+};
+
 /// Answers for a node: makes actors of its kinds on request (msg::Spawn -> msg::Spawned), keeps
-/// them alive, and ends them with itself; passes msg::HostQuery on to the host actor.
+/// them alive, and ends them with itself; passes msg::HostQuery on to the host actor; tells who
+/// provides a service (msg::FindService -> msg::FoundService).
 [[nodiscard]] caf::actor spawn_node_actor(Node& node, int state_fd);
 
 }  // namespace troupe

@@ -79,6 +79,14 @@ void set_options(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof unacknowledged_ms);
 }
 
+/// Whoever refuses is a machine that runs no such process; of all else nothing is certain.
+Error connect_error(int error) {
+  if (error == ECONNREFUSED) {
+    return {ErrorCode::not_found, "connection refused: nothing listens there"};
+  }
+  return {ErrorCode::unavailable, errno_text(error)};
+}
+
 }  // namespace
 
 bool is_loopback(const Address& address) {
@@ -122,7 +130,7 @@ Result<Fd> begin_connect(const Address& to) {
   Fd fd(::socket(where->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return fail(ErrorCode::unavailable, "socket: " + errno_text(errno));
   if (::connect(fd.get(), where->get(), where->length) != 0 && errno != EINPROGRESS) {
-    return fail(ErrorCode::unavailable, errno_text(errno));
+    return Failure(connect_error(errno));
   }
   return fd;
 }
@@ -164,10 +172,8 @@ Result<void> ControlConnection::take_records() {
       if (handshake_.is_ping(**record)) continue;
       // The other side's answer crossed our last record: it proved us, and does not want us.
       if ((*record)->kind == RecordKind::refusal) return Failure(handshake_.take(**record).error());
-      if (!handshake_.is_goodbye(**record)) {
-        return fail(ErrorCode::corrupt, "an unexpected record after the handshake");
-      }
-      return fail(ErrorCode::unavailable, "the other side said goodbye");
+      if (auto goodbye = handshake_.heard_goodbye(**record)) return Failure(*goodbye);
+      return fail(ErrorCode::corrupt, "an unexpected record after the handshake");
     }
     auto answer = handshake_.take(**record);
     if (!answer) {
@@ -186,10 +192,7 @@ Result<void> ControlConnection::on_writable() {
     int error = 0;
     socklen_t length = sizeof error;
     ::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error == ECONNREFUSED) {
-      return fail(ErrorCode::unavailable, "connection refused: nothing listens there");
-    }
-    if (error != 0) return fail(ErrorCode::unavailable, errno_text(error));
+    if (error != 0) return Failure(connect_error(error));
   }
   return flush();
 }
@@ -223,9 +226,9 @@ Result<void> ControlConnection::keep_alive(Clock::time_point now) {
   return flush();
 }
 
-void ControlConnection::say_goodbye() {
+void ControlConnection::say_goodbye(const std::optional<Error>& why) {
   if (!handshake_.done()) return;
-  out_ += handshake_.goodbye();
+  out_ += handshake_.goodbye(why);
   (void)flush();
 }
 

@@ -6,6 +6,7 @@
 #include "messages/ids.hpp"
 #include "messages/result.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -53,9 +54,17 @@ class ControlConnection {
   [[nodiscard]] Result<void> on_writable();
   /// Says why it ends, as far as the socket takes it.
   void refuse(const Error& why);
-  void say_goodbye();
+  /// With `why`: the other side is not wanted any more.
+  void say_goodbye(const std::optional<Error>& why = {});
+  /// When the other side last said something.
+  [[nodiscard]] Clock::time_point heard() const { return heard_; }
   /// Sends a sign of life where it is time; an error where the other side gave none for too long.
   [[nodiscard]] Result<void> keep_alive(Clock::time_point now);
+
+  /// This process itself did not run for so long: silence of that time says nothing.
+  void excuse(Clock::duration pause, Clock::time_point now) {
+    heard_ = std::min(heard_ + pause, now);
+  }
 
   /// The most that one call of on_readable() takes, in pieces of 8 KiB.
   static constexpr int chunks_at_once = 8;
@@ -72,7 +81,7 @@ class ControlConnection {
   Clock::time_point due_;
   bool connecting_ = false;
   std::string remote_host_;
-  Clock::time_point heard_{};   ///< when the other side last said something
+  Clock::time_point heard_{};
   Clock::time_point pinged_{};  ///< when we last gave a sign of life
   std::string in_;
   std::string out_;

@@ -39,7 +39,7 @@ void FaultyTransport::connect(const Address& to, std::optional<NodeId> expected)
   }
   for (const auto& [id, node] : network_.nodes_) {
     if (node->self_.control == to && network_.is_dead(id_, id)) {
-      return post(Clock::now(), Failed{to, {ErrorCode::unavailable, "was declared dead"}});
+      return post(Clock::now(), Failed{to, {ErrorCode::aborted, "was declared dead"}});
     }
   }
   inner_->connect(to, std::move(expected));
@@ -52,6 +52,11 @@ bool FaultyTransport::send(const NodeId& to, Frame frame) {
   const bool taken = inner_->send(to, seal(std::move(frame), sequence));
   if (taken) ++sequence;
   return taken;
+}
+
+void FaultyTransport::drop(const NodeId& id, const Error& why) {
+  const std::lock_guard lock(network_.mutex_);
+  network_.sever(id, id_, why);
 }
 
 void FaultyTransport::stop() {
@@ -83,6 +88,13 @@ void FaultyTransport::on_peer_down(const NodeId& peer, const Error& why) {
 void FaultyTransport::on_connect_failed(const Address& to, const Error& why) {
   const std::lock_guard lock(network_.mutex_);
   post(Clock::now(), Failed{to, why});
+}
+
+void FaultyTransport::on_sign_of_life(const NodeId& peer) {
+  const std::lock_guard lock(network_.mutex_);
+  if (!network_.is_dead(peer, id_) && !network_.path(peer, id_).blocked) {
+    post(Clock::now(), Sign{peer});
+  }
 }
 
 void FaultyTransport::on_frame(const NodeId& from, Frame frame) {
@@ -229,6 +241,8 @@ void FaultyTransport::tell(News news) {
     handler_->on_peer_up(up->peer);
   } else if (const auto* down = std::get_if<Down>(&news)) {
     handler_->on_peer_down(down->peer, down->why);
+  } else if (const auto* sign = std::get_if<Sign>(&news)) {
+    handler_->on_sign_of_life(sign->from);
   } else if (const auto* failed = std::get_if<Failed>(&news)) {
     handler_->on_connect_failed(failed->to, failed->why);
   }

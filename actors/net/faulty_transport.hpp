@@ -53,12 +53,14 @@ class FaultyTransport final : public Transport, public TransportHandler {
   Result<PeerInfo> start(TransportHandler& handler) override;
   void connect(const Address& to, std::optional<NodeId> expected) override;
   bool send(const NodeId& to, Frame frame) override;
+  void drop(const NodeId& id, const Error& why) override;
   void stop() override;
 
   void on_peer_up(const PeerInfo& peer) override;
   void on_peer_down(const NodeId& peer, const Error& why) override;
   void on_connect_failed(const Address& to, const Error& why) override;
   void on_frame(const NodeId& from, Frame frame) override;
+  void on_sign_of_life(const NodeId& peer) override;
 
   // For the network, under its mutex.
   void lose(FaultyNetwork::Path& path, const Error& why);
@@ -85,7 +87,10 @@ class FaultyTransport final : public Transport, public TransportHandler {
     NodeId from;
     std::uint64_t block;
   };
-  using News = std::variant<Up, Down, Failed, Arrival, Silence>;
+  struct Sign {
+    NodeId from;
+  };
+  using News = std::variant<Up, Down, Failed, Arrival, Silence, Sign>;
 
   using Clock = std::chrono::steady_clock;
 

@@ -14,6 +14,14 @@ namespace {
 
 constexpr std::size_t max_worker_address = 4096;
 
+constexpr bool same(NodeRole ours, msg::NodeRole wire) {
+  return static_cast<int>(ours) == static_cast<int>(wire);
+}
+static_assert(same(NodeRole::control, msg::NodeRole::CONTROL) &&
+              same(NodeRole::host, msg::NodeRole::HOST) &&
+              same(NodeRole::worker, msg::NodeRole::WORKER) &&
+              same(NodeRole::client, msg::NodeRole::CLIENT));
+
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
@@ -22,6 +30,14 @@ std::string flatten(capnp::MessageBuilder& builder) {
   const auto words = capnp::messageToFlatArray(builder);
   const auto bytes = words.asBytes();
   return {reinterpret_cast<const char*>(bytes.begin()), bytes.size()};
+}
+
+std::string reason(const Error& why) {
+  capnp::MallocMessageBuilder builder;
+  auto error = builder.initRoot<msg::Refusal>().initError();
+  error.setCode(static_cast<msg::ErrorCode>(why.code));
+  error.setWhat(why.what);
+  return flatten(builder);
 }
 
 /// Calls `use(reader)` with the root struct S of `body`; broken bytes become an Error.
@@ -98,18 +114,13 @@ std::string Handshake::say_introduction(RecordKind kind) {
   introduction.setSession(mine_.session);
   introduction.setNodeActor(mine_.info.node_actor);
   introduction.setEncrypt(mine_.encrypt);
+  introduction.setRole(static_cast<msg::NodeRole>(mine_.info.role));
   return say(kind, flatten(builder));
 }
 
 std::string Handshake::start() { return say_hello(RecordKind::hello); }
 
-std::string Handshake::refusal(const Error& why) {
-  capnp::MallocMessageBuilder builder;
-  auto error = builder.initRoot<msg::Refusal>().initError();
-  error.setCode(static_cast<msg::ErrorCode>(why.code));
-  error.setWhat(why.what);
-  return say(RecordKind::refusal, flatten(builder));
-}
+std::string Handshake::refusal(const Error& why) { return say(RecordKind::refusal, reason(why)); }
 
 std::string Handshake::ping() {
   // Which side says it is in the MAC: a ping sent back to its sender is none.
@@ -135,14 +146,19 @@ bool Handshake::is_ping(const Record& record) {
   return true;
 }
 
-std::string Handshake::goodbye() {
+std::string Handshake::goodbye(const std::optional<Error>& why) {
   // The transcripts of the two sides are equal once the handshake is done; a goodbye adds nothing.
-  return encode_record({RecordKind::goodbye, mac(RecordKind::goodbye, {}), {}});
+  const auto body = why ? reason(*why) : std::string();
+  return encode_record({RecordKind::goodbye, mac(RecordKind::goodbye, body), body});
 }
 
-bool Handshake::is_goodbye(const Record& record) const {
-  return record.kind == RecordKind::goodbye && record.body.empty() &&
-         equal_digests(record.mac, mac(RecordKind::goodbye, {}));
+std::optional<Error> Handshake::heard_goodbye(const Record& record) const {
+  if (record.kind != RecordKind::goodbye ||
+      !equal_digests(record.mac, mac(RecordKind::goodbye, record.body))) {
+    return std::nullopt;
+  }
+  if (record.body.empty()) return Error{ErrorCode::not_found, "the other side said goodbye"};
+  return heard_refusal(record.body);
 }
 
 Result<void> Handshake::check(const Record& record) const {
@@ -188,6 +204,9 @@ Result<void> Handshake::hear_introduction(const std::string& body) {
     if (address.size() == 0 || address.size() > max_worker_address || said.getSession() == 0) {
       return fail(ErrorCode::corrupt, "a control record with a bad worker address or session");
     }
+    if (said.getRole() > msg::NodeRole::CLIENT) {
+      return fail(ErrorCode::corrupt, "a control record with a role that no node has");
+    }
     if (said.getEncrypt() != mine_.encrypt) {
       return fail(ErrorCode::permission_denied,
                   "one of the nodes " + mine_.info.id.name + " and " + peer_->id.name +
@@ -195,6 +214,7 @@ Result<void> Handshake::hear_introduction(const std::string& body) {
     }
     peer_->control = read_address(said.getControl());
     peer_->node_actor = said.getNodeActor();
+    peer_->role = static_cast<NodeRole>(said.getRole());
     theirs_.info = *peer_;
     theirs_.worker_address.assign(reinterpret_cast<const char*>(address.begin()), address.size());
     theirs_.session = said.getSession();

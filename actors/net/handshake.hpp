@@ -66,9 +66,11 @@ class Handshake {
   /// A sign of life after a done handshake, and its check; each is good once.
   [[nodiscard]] std::string ping();
   [[nodiscard]] bool is_ping(const Record& record);
-  /// An orderly end after a done handshake, and its check.
-  [[nodiscard]] std::string goodbye();
-  [[nodiscard]] bool is_goodbye(const Record& record) const;
+  /// The end of a connection after a done handshake: an orderly one, or with the reason why the
+  /// other side is not wanted any more.
+  [[nodiscard]] std::string goodbye(const std::optional<Error>& why = {});
+  /// The reason in a goodbye (not_found: an orderly one); nothing where the record is none.
+  [[nodiscard]] std::optional<Error> heard_goodbye(const Record& record) const;
 
  private:
   [[nodiscard]] Digest session_key(Role sender) const;

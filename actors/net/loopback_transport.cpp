@@ -11,6 +11,7 @@
 #include <functional>
 #include <set>
 #include <thread>
+#include <vector>
 
 namespace troupe {
 
@@ -33,10 +34,16 @@ class LoopbackTransport final : public Transport {
     const auto it = hub_.listening_.find(to.port);
     if (it == hub_.listening_.end() || (expected && *expected != it->second->self_.id)) {
       return post([this, to] {
-        handler_->on_connect_failed(to, {ErrorCode::unavailable, "nothing listens there"});
+        handler_->on_connect_failed(to, {ErrorCode::not_found, "nothing listens there"});
       });
     }
     auto* other = it->second;
+    if (hub_.dead_.contains({self_.id, other->self_.id}) ||
+        hub_.dead_.contains({other->self_.id, self_.id})) {
+      return post([this, to] {
+        handler_->on_connect_failed(to, {ErrorCode::aborted, "was declared dead"});
+      });
+    }
     if (!links_.emplace(other->self_.id, other).second) return;
     other->links_.emplace(self_.id, this);
     post([this, peer = other->self_] { handler_->on_peer_up(peer); });
@@ -53,6 +60,18 @@ class LoopbackTransport final : public Transport {
     return true;
   }
 
+  void drop(const NodeId& id, const Error& why) override {
+    const std::lock_guard lock(hub_.mutex_);
+    hub_.dead_.emplace(self_.id, id);
+    const auto it = links_.find(id);
+    if (it == links_.end()) return;
+    auto* other = it->second;
+    links_.erase(it);
+    other->links_.erase(self_.id);
+    post([this, id, why] { handler_->on_peer_down(id, why); });
+    other->post([other, self = self_.id, why] { other->handler_->on_peer_down(self, why); });
+  }
+
   void stop() override {
     if (!thread_.joinable()) return;
     {
@@ -61,7 +80,7 @@ class LoopbackTransport final : public Transport {
       for (auto& [id, other] : links_) {
         other->links_.erase(self_.id);
         other->post([other = other, gone = self_.id] {
-          other->handler_->on_peer_down(gone, {ErrorCode::unavailable, "the node has stopped"});
+          other->handler_->on_peer_down(gone, {ErrorCode::not_found, "the node has stopped"});
         });
       }
       links_.clear();
@@ -87,8 +106,7 @@ class LoopbackTransport final : public Transport {
     while (true) {
       std::unique_lock lock(mutex_);
       // The handler is asked now and then whether it has something to do, as by any transport.
-      ready_.wait_for(lock, std::chrono::milliseconds(250),
-                      [this] { return stopping_ || !work_.empty(); });
+      ready_.wait_for(lock, pause_at_least, [this] { return stopping_ || !work_.empty(); });
       if (stopping_) return;
       std::function<void()> work = [] {};
       if (!work_.empty()) {
@@ -97,11 +115,28 @@ class LoopbackTransport final : public Transport {
       }
       lock.unlock();
       work();
+      tell_signs_of_life();
       handler_->on_pause();
     }
   }
 
+  /// Whoever is linked lives: there is one process.
+  void tell_signs_of_life() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_signs_) return;
+    next_signs_ = now + pause_at_least;
+    std::vector<NodeId> linked;
+    {
+      const std::lock_guard lock(hub_.mutex_);
+      for (const auto& [id, other] : links_) linked.push_back(id);
+    }
+    for (const auto& id : linked) handler_->on_sign_of_life(id);
+  }
+
+  static constexpr auto pause_at_least = std::chrono::milliseconds(250);
+
   LoopbackHub& hub_;
+  std::chrono::steady_clock::time_point next_signs_{};
   PeerInfo self_;
   TransportHandler* handler_ = nullptr;
   std::map<NodeId, LoopbackTransport*> links_;  // guarded by the hub's mutex

@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <utility>
 
 namespace troupe {
 
@@ -27,6 +29,7 @@ class LoopbackHub {
   std::mutex mutex_;
   std::uint16_t next_port_ = 1;
   std::map<std::uint16_t, LoopbackTransport*> listening_;
+  std::set<std::pair<NodeId, NodeId>> dead_;  ///< who has declared whom dead
 };
 
 }  // namespace troupe

@@ -83,6 +83,11 @@ class PeerTable {
   /// A message cannot be delivered: whoever sent it is lost, for what follows would wait for it.
   void fail(std::span<const std::byte> header, const Error& why);
   [[nodiscard]] bool has_failed() const { return !failed_.empty(); }
+  /// Declares a node dead; bury_failed() does the rest.
+  void drop(const NodeId& id, const Error& why) {
+    dead_.add(id, std::chrono::steady_clock::now());
+    if (peers_.contains(id)) failed_.emplace_back(id, why);
+  }
   /// Ends all endpoints; nobody is told.
   void clear();
   /// Buries the peers whose endpoints have failed since the last call; gives the control

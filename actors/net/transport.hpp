@@ -11,12 +11,18 @@
 
 namespace troupe {
 
+/// What a node is to the others. Control and host nodes are the members of a cluster; a worker is a
+/// process that a host has launched, a client a command that somebody runs: those two are known
+/// only to the nodes that they talk to.
+enum class NodeRole : std::uint8_t { control, host, worker, client };
+
 /// What a node tells another when they meet.
 struct PeerInfo {
   NodeId id;
   Address control;               ///< where its control port listens
   std::string version;           ///< program version, "0.1.0"
   std::uint64_t node_actor = 0;  ///< number of the actor that answers for the node
+  NodeRole role = NodeRole::host;
 };
 
 /// What a transport reports. All calls come from the transport's own thread, one at a time.
@@ -26,9 +32,14 @@ class TransportHandler {
 
   /// Frames can go to and come from this node from now on.
   virtual void on_peer_up(const PeerInfo& peer) = 0;
-  /// This incarnation is gone for ever; every frame of it has been delivered before.
+  /// This incarnation is gone for ever; every frame of it has been delivered before. The code says
+  /// how that is known: not_found: it said goodbye; aborted: it has declared this node dead;
+  /// timeout: it is silent; any other: the connection is lost. After drop(): what was given there.
   virtual void on_peer_down(const NodeId& peer, const Error& why) = 0;
-  /// A connect() came to nothing.
+  /// Something has just been heard of a peer that is up; said now and then, not each time.
+  virtual void on_sign_of_life(const NodeId&) {}
+  /// A connect() came to nothing. The code not_found says that nothing listens there, `aborted`
+  /// that the node that answered lives, but that it and this one hold each other dead.
   virtual void on_connect_failed(const Address& to, const Error& why) = 0;
   /// In the order in which `from` sent them.
   virtual void on_frame(const NodeId& from, Frame frame) = 0;
@@ -54,6 +65,10 @@ class Transport {
   /// been told). False: too much waits for that peer already, and the frame is not taken; frames
   /// other than data are always taken.
   [[nodiscard]] virtual bool send(const NodeId& to, Frame frame) = 0;
+
+  /// Declares an incarnation dead: if it is up, it is told why as far as it can be reached, and
+  /// on_peer_down follows; in any case it never comes up again.
+  virtual void drop(const NodeId& id, const Error& why) = 0;
 
   /// Says goodbye to all peers and ends the thread. Idempotent.
   virtual void stop() = 0;

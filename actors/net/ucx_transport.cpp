@@ -31,6 +31,7 @@ namespace {
 using Clock = ControlConnection::Clock;
 constexpr auto handshake_time = std::chrono::seconds(5);
 constexpr auto tick = std::chrono::milliseconds(250);  // how finely time is kept
+constexpr auto own_pause = std::chrono::seconds(1);    // between ticks: this process did not run
 constexpr int accepts_at_once = 64;  // between looks at what those before have to say
 // However much peers send: what a turn of the loop takes of it, and how soon sockets have their
 // turn.
@@ -48,6 +49,7 @@ class UcxTransport final : public Transport {
     outbox_.call({to, std::move(expected)});
   }
   bool send(const NodeId& to, Frame frame) override;
+  void drop(const NodeId& id, const Error& why) override { outbox_.drop(id, why); }
   void stop() override;
 
  private:
@@ -70,6 +72,7 @@ class UcxTransport final : public Transport {
   bool make_room(std::optional<int> stranger);
   void note_refusal(const Error& why);
   void add(std::unique_ptr<ControlConnection> connection);
+  void declare_dead(const NodeId& id, const Error& why);
   void begin_call(const Outbox::Call& call);
   [[nodiscard]] Handshake make_handshake(Handshake::Role role, int fd,
                                          std::optional<NodeId> expected);
@@ -99,6 +102,7 @@ class UcxTransport final : public Transport {
   std::uint64_t refused_ = 0;  ///< connections since the last line about that
   Clock::time_point refusals_said_{};
   Clock::time_point next_tick_{};
+  Clock::time_point ticked_{};
   Clock::time_point next_look_{};
   bool heeds_ucx_ = true;  ///< UCX's event descriptor wakes us
   PeerInfo self_;
@@ -111,7 +115,7 @@ Result<PeerInfo> UcxTransport::start(TransportHandler& handler) {
   handler_ = &handler;
   if (auto opened = open_ports(); !opened) return Failure(opened.error());
   if (auto made = make_worker(); !made) return Failure(made.error());
-  self_ = {options_.self, listener_.address, options_.version, options_.node_actor};
+  self_ = {options_.self, listener_.address, options_.version, options_.node_actor, options_.role};
   returns_ = std::make_shared<CreditReturns>(options_.window, [this] { outbox_.wake(); });
   peers_ =
       std::make_unique<PeerTable>(*worker_, handler, returns_, options_.window, options_.encrypt);
@@ -183,6 +187,7 @@ void UcxTransport::run() {
 void UcxTransport::work() {
   for (const auto& call : outbox_.take_calls()) begin_call(call);
   drain_frames();
+  for (const auto& [id, why] : outbox_.take_drops()) declare_dead(id, why);
   // What has come is answered before UCX looks for more, which is a system call.
   for (int i = 0; i < progress_at_once && worker_->progress(); ++i) answer();
   answer();
@@ -231,6 +236,13 @@ void UcxTransport::drain_frames() {
 
 void UcxTransport::hand_over(const NodeId& to, std::span<Outgoing> frames) {
   if (!peers_->send(to, frames)) lost_.push_back(to);
+}
+
+void UcxTransport::declare_dead(const NodeId& id, const Error& why) {
+  for (const auto& [fd, owner] : known_) {
+    if (owner == id) connections_.at(fd)->say_goodbye(why);
+  }
+  peers_->drop(id, why);
 }
 
 void UcxTransport::look(std::chrono::milliseconds patience) {
@@ -323,7 +335,8 @@ void UcxTransport::on_socket(int fd, std::uint32_t events) {
   if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) result = connection.on_writable();
   if (result && (events & EPOLLIN) != 0) result = connection.on_readable();
   if (auto noted = note_progress(connection); result && !noted) {
-    connection.refuse(noted.error());
+    connection.handshake().done() ? connection.say_goodbye(noted.error())
+                                  : connection.refuse(noted.error());
     result = noted;
   }
   if (!result) return end(fd, result.error());
@@ -339,7 +352,8 @@ Result<void> UcxTransport::note_progress(ControlConnection& connection) {
   const int fd = connection.fd();
   if (!known_.contains(fd)) {
     if (peers_->is_dead(id)) {
-      return fail(ErrorCode::unavailable,
+      if (!handshake.done()) return {};  // it may say more of it than we know
+      return fail(ErrorCode::aborted,
                   "node " + to_string(id) + " was declared dead; start it again to rejoin");
     }
     if (auto expected = peers_->expect(handshake, fd); !expected) return expected;
@@ -381,6 +395,11 @@ void UcxTransport::keep_time() {
   const auto now = Clock::now();
   if (now < next_tick_) return;
   next_tick_ = now + tick;
+  const auto before = std::exchange(ticked_, now);
+  const auto pause = now - before;
+  if (pause > own_pause) {
+    for (const auto& [fd, connection] : connections_) connection->excuse(pause, now);
+  }
   std::vector<std::pair<int, Error>> ended;
   for (const auto& [fd, connection] : connections_) {
     const auto owner = known_.find(fd);
@@ -389,6 +408,8 @@ void UcxTransport::keep_time() {
       ended.emplace_back(fd, Error{ErrorCode::timeout, "no answer within 5 s"});
     } else if (auto alive = connection->keep_alive(now); !alive) {
       ended.emplace_back(fd, alive.error());
+    } else if (up && connection->heard() > before) {
+      handler_->on_sign_of_life(owner->second);
     }
   }
   for (const auto& [fd, why] : ended) end(fd, why);

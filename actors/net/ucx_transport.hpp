@@ -18,6 +18,7 @@ struct UcxTransportOptions {
   ClusterSecret secret;
   bool encrypt = false;  ///< everything; all nodes of a cluster must want the same
   CreditWindow window;
+  NodeRole role = NodeRole::host;
 };
 
 /// The transport between processes: a control port of our own on which nodes authenticate each

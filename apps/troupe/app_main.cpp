@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/troupe/app_main.hpp"
 
+#include "actors/control/operate/control_actor.hpp"
 #include "actors/core/node_actor.hpp"
 #include "apps/troupe/command_line.hpp"
 #include "apps/troupe/commands.hpp"
@@ -31,6 +32,12 @@ struct Dispatch {
   int operator()(const GraphCheckOptions& o) const { return graph_check_command(o, kinds); }
   int operator()(const DoctorOptions& o) const { return doctor_command(o); }
   int operator()(const BenchOptions& o) const { return bench_command(o); }
+  int operator()(const PsOptions& o) const { return ps_command(o); }
+  int operator()(const TreeOptions& o) const { return tree_command(o); }
+  int operator()(const TopOptions& o) const { return top_command(o); }
+  int operator()(const KillOptions& o) const { return kill_command(o); }
+  int operator()(const DrainOptions& o) const { return drain_command(o); }
+  int operator()(const LogsOptions& o) const { return logs_command(o); }
 };
 
 int carry_out(const std::vector<std::string>& words, const ActorKinds& kinds) {
@@ -51,6 +58,7 @@ int app_main(int argc, char** argv, ActorKinds& kinds) {
   open_missing_streams();
   try {
     register_node_messages(kinds);
+    register_control_messages(kinds);
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     const int status = carry_out(words, kinds);
     if (const auto finished = finish_stdout(); !finished) {

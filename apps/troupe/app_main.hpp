@@ -13,8 +13,8 @@ namespace troupe {
 ///       return troupe::app_main(argc, argv, kinds);
 ///     }
 ///
-/// Such a program is a whole `troupe` of its own (run, node, graph check, doctor, bench) and hosts
-/// its kinds when another one starts it. Returns the exit status: 0, 1, or 2 for wrong usage.
+/// Such a program is a whole `troupe` of its own (all commands) and hosts its kinds when another
+/// one starts it. Returns the exit status: 0, 1, or 2 for wrong usage.
 int app_main(int argc, char** argv, ActorKinds& kinds);
 
 }  // namespace troupe

@@ -3,6 +3,8 @@
 // found here, because CLI11 only says that it met something that it did not expect.
 #include "apps/troupe/command_line.hpp"
 
+#include "actors/base/logfmt.hpp"
+#include "actors/core/membership/membership_wire.hpp"
 #include "actors/core/supervise/placement.hpp"
 #include "apps/troupe/address.hpp"
 #include "apps/troupe/graph/graph_help.hpp"
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -36,6 +39,12 @@ struct Filled {
   GraphCheckOptions graph_check;
   DoctorOptions doctor;
   BenchOptions bench;
+  PsOptions ps;
+  TreeOptions tree;
+  TopOptions top;
+  KillOptions kill;
+  DrainOptions drain;
+  LogsOptions logs;
 };
 
 std::string check_set(const std::string& option) {
@@ -82,6 +91,42 @@ Address address_of(const std::string& flag, const std::string& text) {
   auto address = parse_address(text);
   if (!address) throw CLI::ValidationError(flag, "'" + text + "': " + address.error().what);
   return *address;
+}
+
+// What a node is to others, and what it offers them.
+void add_membership(CLI::App& app, NodeCommandOptions& into) {
+  app.add_option_function<std::string>(
+         "--role",
+         [&into](const std::string& word) {
+           if (word != "control" && word != "host") {
+             throw CLI::ValidationError(
+                 "--role", "no role '" + word + "'" + did_you_mean(word, {"control", "host"}));
+           }
+           into.role = word == "control" ? NodeRole::control : NodeRole::host;
+         },
+         "control: may also keep leases and jobs; host: only runs actors (default)")
+      ->type_name("control|host");
+  app.add_option(
+         "--label", into.labels,
+         "A label that actors may need (needs.labels), such as zone=a. May be given several "
+         "times")
+      ->allow_extra_args(false)
+      ->type_name("LABEL")
+      ->check(CLI::Validator(check_label, ""));
+  app.add_option("--cpus", into.cpus,
+                 "Processors to offer to actors (default: those that it may use)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(0.0, 1e6));
+  app.add_option("--gpu", into.gpu, "GPUs to offer (default: all)")->type_name("NUMBER");
+  app.add_option_function<std::string>(
+         "--memory",
+         [&into](const std::string& text) {
+           auto bytes = parse_bytes(text);
+           if (!bytes) throw CLI::ValidationError("--memory", bytes.error().what);
+           into.memory = *bytes;
+         },
+         "Memory to offer to actors, such as 16GiB (default: what it may use)")
+      ->type_name("BYTES");
 }
 
 // An option that is a host and a port.
@@ -183,6 +228,12 @@ void add_cluster(CLI::App& app, RunOptions& into, CLI::Option& in_process) {
       ->needs(cluster);
 }
 
+void add_http(CLI::App& app, std::optional<Address>& into) {
+  add_address(app, "--http", into,
+              "Where /metrics, /alive and /ready are answered, such as 127.0.0.1:9464 (default: "
+              "nowhere)");
+}
+
 void add_run(CLI::App& root, RunOptions& into) {
   auto& app = *root.add_subcommand("run", "Run an application graph until it ends");
   app.add_option("GRAPH", into.graph, "The graph, a TOML file");
@@ -201,6 +252,7 @@ void add_run(CLI::App& root, RunOptions& into) {
   auto* in_process =
       app.add_flag("--in-process", into.in_process, "Run all actors in this process");
   add_cluster(app, into, *in_process);
+  add_http(app, into.http);
   app.add_option_function<std::string>(
          "-o,--output",
          [&into](const std::string& word) {
@@ -217,36 +269,20 @@ void add_run(CLI::App& root, RunOptions& into) {
 }
 
 // What actors of other nodes' jobs find here.
-void add_offers(CLI::App& app, NodeCommandOptions& into) {
-  app.add_option("--label", into.labels,
-                 "A label that actors may need (needs.labels). May be given several times")
-      ->allow_extra_args(false)
-      ->type_name("LABEL")
-      ->check(CLI::Validator(check_label, ""));
-  app.add_option("--cpus", into.cpus, "Processors to offer (default: all)")->type_name("NUMBER");
-  app.add_option("--gpu", into.gpu, "GPUs to offer (default: all)")->type_name("NUMBER");
-  app.add_option_function<std::string>(
-         "--memory",
-         [&into](const std::string& text) {
-           const auto bytes = parse_bytes(text);
-           if (!bytes) throw CLI::ValidationError("--memory", bytes.error().what);
-           into.memory = *bytes;
-         },
-         "Memory to offer, such as 16GiB (default: all)")
-      ->type_name("BYTES");
-}
-
 void add_node(CLI::App& root, NodeCommandOptions& into) {
   auto& app = *root.add_subcommand("node", "Be a node of a cluster");
   add_address(app, "--listen", into.listen, "Where the control port listens");
   add_address(app, "--join", into.join, "A node of the cluster to join");
+  app.add_flag("--join-retry", into.join_retry,
+               "Wait for a node that cannot be reached, instead of giving up after 4 tries");
+  add_membership(app, into);
   app.add_option("--name", into.name, "Name of the node (default: made from the host's name)")
       ->type_name("NAME")
       ->check(CLI::Validator(check_name, ""));
   add_secret(app, into.secret_file);
+  add_http(app, into.http);
   app.add_flag("--encrypt", into.encrypt,
                "Encrypt all that nodes say to each other; all nodes of a cluster or none");
-  add_offers(app, into);
   // For the processes that a host node starts (actors/core/engine_process.cpp), so not in the help.
   app.add_flag("--launched", into.launched)->group("");
   app.add_option("--secret-fd", into.secret_fd)->group("")->check(CLI::NonNegativeNumber);
@@ -275,6 +311,97 @@ void add_doctor(CLI::App& root, DoctorOptions& into) {
   auto& app = *root.add_subcommand("doctor", "Tell what this machine has, and what follows");
   add_output(app, into.output, {{"table", Output::table}, {"json", Output::json}});
   app.footer("Example:\n  " + root.get_name() + " doctor -o json");
+}
+
+// What the commands on a running cluster have in common.
+void add_cluster(CLI::App& app, ClusterOptions& cluster, Output& output) {
+  add_output(app, output,
+             {{"table", Output::table}, {"json", Output::json}, {"name", Output::name}});
+  app.add_option("--node", cluster.node,
+                 "Which node of this machine to ask, by name or process (default: the only one)")
+      ->type_name("NAME");
+  add_address(app, "--connect", cluster.connect, "A node to ask instead, on any machine");
+  add_secret(app, cluster.secret_file);
+  app.add_flag("--encrypt", cluster.encrypt, "With --connect: the nodes there run with --encrypt");
+}
+
+void add_ps(CLI::App& root, PsOptions& into) {
+  auto& app = *root.add_subcommand("ps", "List the nodes and actors of a running cluster");
+  app.add_option("PATH", into.path, "Only this actor and those below it: digits, digits/trainers");
+  app.add_flag("--ended", into.ended, "Those that have ended, with their first causes, instead");
+  add_cluster(app, into.cluster, into.output);
+  app.footer("Example:\n  " + root.get_name() + " ps digits");
+}
+
+void add_tree(CLI::App& root, TreeOptions& into) {
+  auto& app = *root.add_subcommand("tree", "Draw who looks after whom");
+  app.add_option("PATH", into.path, "Only this actor and those below it");
+  add_cluster(app, into.cluster, into.output);
+  app.footer("Example:\n  " + root.get_name() + " tree");
+}
+
+void add_top(CLI::App& root, TopOptions& into) {
+  auto& app = *root.add_subcommand("top", "Show the actors again and again, those in need first");
+  app.add_option("-n,--count", into.count,
+                 "How many times (default: without end on a terminal, else once)")
+      ->type_name("COUNT")
+      ->check(CLI::Range(1U, 1000000U));
+  app.add_option("--every-ms", into.every_ms, "How long to wait in between (default: 1000)")
+      ->type_name("MS")
+      ->check(CLI::Range(100U, 3600000U));
+  add_cluster(app, into.cluster, into.output);
+  app.footer("Example:\n  " + root.get_name() + " top -n 1");
+}
+
+void add_kill(CLI::App& root, KillOptions& into) {
+  auto& app = *root.add_subcommand("kill", "End an actor; its supervisor starts it again");
+  app.add_option("PATH", into.path, "The actor: digits/trainers/0")->required();
+  app.add_flag("--stop", into.stop,
+               "Ask it to end by itself: then only a permanent one is started again");
+  add_cluster(app, into.cluster, into.output);
+  app.footer("Example:\n  " + root.get_name() + " kill digits/trainers/0");
+}
+
+void add_drain(CLI::App& root, DrainOptions& into) {
+  auto& app = *root.add_subcommand("drain", "Ask a node to end in good order");
+  app.add_option("NODE", into.target, "The node's name")->required();
+  add_cluster(app, into.cluster, into.output);
+  app.footer("Example:\n  " + root.get_name() + " drain second");
+}
+
+std::string check_since(const std::string& text, std::int64_t& into) {
+  if (const auto time = parse_time_ms(text)) {
+    into = *time;
+    return {};
+  }
+  const auto back = parse_duration(text);
+  if (!back)
+    return "'" + text +
+           "' is neither a duration such as 10min nor a time such as "
+           "2026-05-01T12:00:00Z";
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  into = std::chrono::duration_cast<std::chrono::milliseconds>(now).count() - back->count();
+  return {};
+}
+
+void add_logs(CLI::App& root, LogsOptions& into) {
+  auto& app = *root.add_subcommand("logs", "Print the logs of actors, also when they have ended");
+  app.add_option("PATH", into.target, "A job, or an actor and those below it: digits/trainers")
+      ->required();
+  app.add_flag("-f,--follow", into.follow, "Go on with what comes, until the job ends");
+  app.add_option_function<std::string>(
+         "--since",
+         [&into](const std::string& text) {
+           const auto wrong = check_since(text, into.since_ms);
+           if (!wrong.empty()) throw CLI::ValidationError("--since", wrong);
+         },
+         "Only lines that are not older than that")
+      ->type_name("DURATION|TIME");
+  app.add_option("--run", into.run,
+                 "Which run of the job, as its folder is called (default: the last)")
+      ->type_name("RUN");
+  add_cluster(app, into.cluster, into.output);
+  app.footer("Example:\n  " + root.get_name() + " logs -f digits/trainers/0 --since 10min");
 }
 
 void add_bench(CLI::App& root, BenchOptions& into) {
@@ -360,6 +487,12 @@ Command pick(const CLI::App& root, Filled filled) {
   if (root.got_subcommand("node")) return std::move(filled.node);
   if (root.got_subcommand("doctor")) return filled.doctor;
   if (root.got_subcommand("bench")) return std::move(filled.bench);
+  if (root.got_subcommand("ps")) return std::move(filled.ps);
+  if (root.got_subcommand("tree")) return std::move(filled.tree);
+  if (root.got_subcommand("top")) return std::move(filled.top);
+  if (root.got_subcommand("kill")) return std::move(filled.kill);
+  if (root.got_subcommand("drain")) return std::move(filled.drain);
+  if (root.got_subcommand("logs")) return std::move(filled.logs);
   return std::move(filled.graph_check);
 }
 
@@ -377,6 +510,12 @@ CommandLine parse_command_line(const std::vector<std::string>& words, const Acto
   add_checkpoint(root, filled);
   add_node(root, filled.node);
   add_graph(root, filled.graph_check, kinds);
+  add_ps(root, filled.ps);
+  add_tree(root, filled.tree);
+  add_top(root, filled.top);
+  add_logs(root, filled.logs);
+  add_kill(root, filled.kill);
+  add_drain(root, filled.drain);
   add_doctor(root, filled.doctor);
   add_bench(root, filled.bench);
 

@@ -33,6 +33,26 @@ int graph_check_command(const GraphCheckOptions& options, const ActorKinds& kind
 /// Tells what this machine has, and what follows.
 int doctor_command(const DoctorOptions& options);
 
+// On a running cluster (apps/troupe/cluster).
+
+/// Lists the actors and nodes, or the actors that have ended.
+int ps_command(const PsOptions& options);
+
+/// Draws who looks after whom.
+int tree_command(const TreeOptions& options);
+
+/// Shows the actors again and again.
+int top_command(const TopOptions& options);
+
+/// Ends an actor.
+int kill_command(const KillOptions& options);
+
+/// Asks a node to end in good order.
+int drain_command(const DrainOptions& options);
+
+/// Prints the logs of actors, in the order of time.
+int logs_command(const LogsOptions& options);
+
 /// Becomes the benchmark's own program; returns only where there is none of that name.
 int bench_command(const BenchOptions& options);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/net/transport.hpp"
 #include "messages/ids.hpp"
 #include "messages/units.hpp"
 
@@ -28,6 +29,7 @@ struct RunOptions {
   std::vector<Address> cluster;  ///< members of the cluster to run on; empty: this machine
   std::string secret_file;       ///< of that cluster; empty: the default place
   bool encrypt = false;          ///< as that cluster does
+  std::optional<Address> http;   ///< where /metrics, /alive and /ready are
 };
 
 /// `troupe run verify A B`
@@ -55,14 +57,17 @@ struct CheckpointDiffOptions {
 struct NodeCommandOptions {
   std::optional<Address> listen;  ///< port 0: any free port
   std::optional<Address> join;
-  std::string name;                   ///< empty: made from the host's name
-  std::string secret_file;            ///< empty: the default place
-  bool encrypt = false;               ///< all that it says to other nodes; they must want the same
-  std::vector<std::string> labels;    ///< for what actors need, as graphs say it
-  std::optional<std::uint32_t> cpus;  ///< what it offers; empty: what the machine has
-  std::optional<std::uint32_t> gpu;   ///< as above
-  std::optional<Bytes> memory;        ///< as above
-  bool launched = false;              ///< a host node started it: it ends when `join` is gone
+  std::optional<Address> http;  ///< where /metrics, /alive and /ready are
+  bool join_retry = false;      ///< keep trying to join for ever
+  NodeRole role = NodeRole::host;
+  std::string name;                  ///< empty: made from the host's name
+  std::string secret_file;           ///< empty: the default place
+  bool encrypt = false;              ///< all that it says to other nodes; they must want the same
+  std::vector<std::string> labels;   ///< for what actors need, as graphs say it
+  std::optional<double> cpus;        ///< offered to actors; nothing: what this process may use
+  std::optional<std::uint32_t> gpu;  ///< as above
+  std::optional<Bytes> memory;       ///< as above
+  bool launched = false;             ///< a host node started it: it ends when `join` is gone
   std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
 };
 
@@ -78,6 +83,62 @@ struct DoctorOptions {
   Output output = Output::table;
 };
 
+/// How a command finds the cluster.
+struct ClusterOptions {
+  std::optional<Address> connect;  ///< a node anywhere; nothing: one on this machine
+  std::string secret_file;         ///< with `connect`; empty: the default place
+  bool encrypt = false;            ///< with `connect`: as the nodes there do
+  std::string node;                ///< which one on this machine, by name or process
+};
+
+/// `troupe ps [PATH]`
+struct PsOptions {
+  ClusterOptions cluster;
+  std::string path;
+  bool ended = false;
+  Output output = Output::table;
+};
+
+/// `troupe tree [PATH]`
+struct TreeOptions {
+  ClusterOptions cluster;
+  std::string path;
+  Output output = Output::table;
+};
+
+/// `troupe top`
+struct TopOptions {
+  ClusterOptions cluster;
+  std::optional<unsigned> count;  ///< how many times; nothing: for ever on a terminal, else once
+  unsigned every_ms = 1000;
+  Output output = Output::table;
+};
+
+/// `troupe kill PATH`
+struct KillOptions {
+  ClusterOptions cluster;
+  std::string path;
+  bool stop = false;
+  Output output = Output::table;
+};
+
+/// `troupe drain NODE`
+struct DrainOptions {
+  ClusterOptions cluster;
+  std::string target;
+  Output output = Output::table;
+};
+
+/// `troupe logs PATH|JOB`
+struct LogsOptions {
+  ClusterOptions cluster;
+  std::string target;
+  std::string run;  ///< empty: the last one
+  bool follow = false;
+  std::int64_t since_ms = 0;  ///< milliseconds since 1970; 0: from the beginning
+  Output output = Output::table;
+};
+
 /// `troupe bench NAME`
 struct BenchOptions {
   std::string name;
@@ -88,6 +149,7 @@ struct BenchOptions {
 
 using Command = std::variant<RunOptions, RunVerifyOptions, NodeCommandOptions, GraphCheckOptions,
                              CheckpointListOptions, CheckpointVerifyOptions, CheckpointDiffOptions,
-                             DoctorOptions, BenchOptions>;
+                             DoctorOptions, BenchOptions, PsOptions, TreeOptions, TopOptions,
+                             KillOptions, DrainOptions, LogsOptions>;
 
 }  // namespace troupe

@@ -16,6 +16,8 @@
 #include "apps/troupe/checkpoint/places.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/machine.hpp"
+#include "apps/troupe/host/offer.hpp"
+#include "apps/troupe/host/operating.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/host/report.hpp"
 #include "apps/troupe/host/run_directory.hpp"
@@ -58,6 +60,7 @@ Error become_host(const RunOptions& options, const std::string& path) {
   for (const auto& fault : options.kill_one_at) words.insert(words.end(), {"--kill-one-at", fault});
   if (!options.resume.empty()) words.insert(words.end(), {"--resume", options.resume});
   if (options.json) words.insert(words.end(), {"-o", "json"});
+  if (options.http) words.insert(words.end(), {"--http", to_string(*options.http)});
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -161,6 +164,8 @@ Result<NodeOptions> node_options(const RunOptions& options, const std::string& j
                                  LoopbackHub& hub) {
   NodeOptions node;
   node.name = job + ".host";
+  node.role = NodeRole::control;
+  node.offer = make_offer({}, {}, {}, doctor::look_at_host());
   if (options.in_process) node.hub = &hub;
   if (options.cluster.empty()) return node;
   // Two runs of one job may be members of one cluster.
@@ -188,6 +193,12 @@ Result<std::shared_ptr<ProcessHost>> find_host(const RunOptions& options, Node& 
   return make_cluster_host(node, std::move(directory), make_spreading_policy(), emit);
 }
 
+/// A program's path here; on a cluster each host finds it by its name.
+std::function<Result<std::string>(const std::string&)> program_finder(const RunOptions& options) {
+  if (options.cluster.empty()) return find_program;
+  return [](const std::string& name) -> Result<std::string> { return name; };
+}
+
 int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph::Reader graph,
               const std::filesystem::path& run_dir, std::filesystem::path resume) {
   auto data = LineFile::take_stdout();
@@ -202,25 +213,33 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   const auto secret = asked->secret.text();
   auto node = Node::start(std::move(*asked), kinds);
   if (!node) return complain(node.error());
+  const auto table = std::make_shared<LiveTable>();
+  auto operations = operate_job(**node, table, secret, options, run_dir);
+  if (!operations) return complain(operations.error());
+  if (const auto http = (*operations)->http()) {
+    std::fprintf(stderr, "metrics at http://%s/metrics\n", to_string(*http).c_str());
+  }
 
   ApplicationOptions application;
+  application.observer = table;
   application.run_dir = run_dir;
   application.resume = std::move(resume);
   application.faults = options.kill_one_at;
-  application.emit = [&](Event event) { inbox.put({std::move(event), {}}); };
+  application.emit = [&, table](Event event) {
+    table->on_event(event);
+    inbox.put({std::move(event), {}});
+  };
   auto host = find_host(options, **node, secret, application.emit);
   if (!host) return complain(host.error());
   application.host = std::move(*host);
-  application.find_program = find_program;
-  if (!options.cluster.empty()) {
-    application.find_program = [](const std::string& name) -> Result<std::string> { return name; };
-  }
+  application.find_program = program_finder(options);
   application.ended = [&](Result<void> result) { inbox.put({{}, std::move(result)}); };
   auto started = start_application(**node, graph, std::move(application));
   if (!started) return complain(started.error());
 
   const auto outcome = follow(inbox, signals, *started, reporter);
   *started = nullptr;
+  operations->reset();
   node->reset();
   return report_outcome(outcome, reporter);
 }
@@ -238,6 +257,7 @@ int run_command(const RunOptions& options, const ActorKinds& kinds) {
   start_log(job + ".host", LogLevel::warn);
   const auto run_dir = make_run_directory(job);
   if (!run_dir) return complain(run_dir.error());
+  keep_actor_logs(job, *run_dir / "logs");
   if (auto kept = write_file_atomically(*run_dir / "graph.toml", loaded->resolved()); !kept) {
     return complain(kept.error());
   }

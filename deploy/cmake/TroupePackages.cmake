@@ -13,6 +13,7 @@ find_package(tomlplusplus CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(UCX REQUIRED IMPORTED_TARGET ucx)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+pkg_check_modules(PROMETHEUS REQUIRED IMPORTED_TARGET prometheus-cpp-core)
 pkg_check_modules(IBVERBS REQUIRED IMPORTED_TARGET libibverbs)
 find_package(SQLite3 3.40 REQUIRED)
 find_package(Boost 1.74 CONFIG REQUIRED)  # Beast

@@ -37,6 +37,7 @@ class Coordinator {
   Coordinator(Self* self, Node& node, CoordinatorSpec spec)
       : self_(self),
         node_(node),
+        path_(std::move(spec.path)),
         emit_(std::move(spec.emit)),
         determinism_(spec.determinism),
         checkpoints_(std::move(spec.checkpoints)),
@@ -74,6 +75,7 @@ class Coordinator {
   // sent, or what cannot be read, is dropped.
   template <class Read>
   void on_message(const Read& read) {
+    const LogScope scope(path_);
     const auto sender = caf::actor_cast<caf::actor>(self_->current_sender());
     for (Member member = 0; member < actors_.size(); ++member) {
       if (!sender || actors_[member] != sender) continue;
@@ -87,6 +89,7 @@ class Coordinator {
 
  private:
   void take(const JobInput& input) {
+    const LogScope scope(path_);
     watch_.moved(now());
     for (const JobEffect& effect : step(job_, input, now())) {
       std::visit([&](const auto& e) { carry_out(e); }, effect);
@@ -174,6 +177,7 @@ class Coordinator {
 
   Self* self_;
   Node& node_;
+  std::string path_;
   EventSink emit_;
   Determinism determinism_;
   CheckpointTerms checkpoints_;

@@ -15,6 +15,7 @@ class Node;
 namespace troupe::easyscale {
 
 struct CoordinatorSpec {
+  std::string path;  ///< the group's address; for its log
   JobPlan plan;
   EventSink emit;
   Determinism determinism = Determinism::d1;  ///< to tell

@@ -55,7 +55,8 @@ Result<caf::actor> lead(const SpawnContext& context) {
   if (!checkpoints) return Failure(checkpoints.error());
   return easyscale::spawn_coordinator(
       context.node,
-      {{context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
+      {context.path,
+       {context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
        context.emit,
        easyscale::to_determinism(args.getDeterminism()),
        std::move(*checkpoints)});

@@ -351,6 +351,7 @@ class Trainer {
 
 caf::behavior run(Self* self, Node* node, const std::shared_ptr<TrainerSpec>& spec) {
   keep_first_cause(*self);
+  LogScope::of_thread(spec->path);  // it is detached: the thread is its own
   self->state = std::make_unique<Trainer>(self, *node, std::move(*spec));
   auto& it = *self->state;
   return {[&it](const Msg<msg::TrainerAttach>& m) { it.on_attach(m); },
@@ -383,6 +384,7 @@ void register_easyscale_trainer(ActorKinds& kinds, TrainPrograms programs) {
                 lease = std::make_shared<std::mutex>()](const SpawnContext& context) {
     const auto args = context.args.getAs<msg::TrainerArgs>();
     easyscale::TrainerSpec spec;
+    spec.path = context.path;
     spec.program = args.getProgram();
     spec.programs = programs;
     if (args.getModule().size() > 0) {

@@ -16,6 +16,7 @@ class Node;
 namespace troupe::easyscale {
 
 struct TrainerSpec {
+  std::string path;     ///< its address; for its log
   std::string program;  ///< the name of a TrainProgram
   TrainPrograms programs;
   ReplicaOptions options;

@@ -76,6 +76,7 @@ def main():
     for page in pages:
         with tempfile.TemporaryDirectory() as scratch:
             environment = {**os.environ, "TROUPE_HOME": f"{scratch}/home", "TMPDIR": scratch,
+                           "XDG_RUNTIME_DIR": scratch,
                            "PATH": f"{options.bin.resolve()}:{os.environ['PATH']}"}
             for line, note, commands in blocks((root / page).read_text()):
                 count += 1

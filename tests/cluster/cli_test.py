@@ -165,7 +165,7 @@ class Cli(unittest.TestCase):
 
     def test_every_command_has_help_with_an_example(self):
         for words in [[], ["run"], ["node"], ["graph"], ["graph", "check"], ["doctor"],
-                      ["bench"]]:
+                      ["bench"], ["ps"], ["tree"], ["top"], ["kill"], ["drain"], ["logs"]]:
             code, out, err = troupe(*words, "--help")
             self.assertEqual((code, err), (0, ""), words)
             self.assertIn("Example", out)

@@ -88,7 +88,7 @@ class Hostile(unittest.TestCase):
         assert wait_until(lambda: "is up" in member.said(), 20), member.said()
         cls.recorded = recorder.said
         member.stop()
-        assert wait_until(lambda: "is down" in cls.node.said(), 20)
+        assert wait_until(lambda: "has left" in cls.node.said(), 20)
         cls.members = 0
         # What a node keeps for good, such as a peer that once was, is there from here on.
         cls.descriptors = cls.node.descriptors()
@@ -173,7 +173,7 @@ class Hostile(unittest.TestCase):
         one.settimeout(HANDSHAKE_S + 3)
         while one.recv(4096):  # until the node hangs up
             pass
-        self.assertNotIn("recorded", self.node.said().split("is down")[-1])
+        self.assertNotIn("recorded", self.node.said().split("has left")[-1])
         self.check_all_is_as_before(self.check_a_member_joins())
 
     def test_idle_connections(self):

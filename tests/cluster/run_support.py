@@ -25,7 +25,9 @@ class Home:
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="troupe-test-")
-        self.env = dict(os.environ, TROUPE_HOME=self.folder.name)
+        self.sockets = pathlib.Path(self.folder.name, ".run")  # no job can have that name
+        self.sockets.mkdir(mode=0o700)
+        self.env = dict(os.environ, TROUPE_HOME=self.folder.name, XDG_RUNTIME_DIR=str(self.sockets))
 
     def processes(self):
         """The ids of all living processes that run in this home."""

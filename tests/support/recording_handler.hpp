@@ -19,6 +19,7 @@ class RecordingHandler : public TransportHandler {
     std::vector<std::pair<NodeId, Error>> down;
     std::vector<std::pair<Address, Error>> failed;
     std::vector<std::pair<NodeId, Frame>> frames;
+    std::size_t signs = 0;  ///< of life, from anybody
   };
 
   void on_peer_up(const PeerInfo& peer) override {
@@ -26,6 +27,9 @@ class RecordingHandler : public TransportHandler {
   }
   void on_peer_down(const NodeId& peer, const Error& why) override {
     write([&](Log& log) { log.down.emplace_back(peer, why); });
+  }
+  void on_sign_of_life(const NodeId&) override {
+    write([&](Log& log) { ++log.signs; });
   }
   void on_connect_failed(const Address& to, const Error& why) override {
     write([&](Log& log) { log.failed.emplace_back(to, why); });

@@ -11,6 +11,11 @@ void LocalActors::expose(caf::actor_control_block& actor) {
   reachable_.try_emplace(actor.id(), &actor, true);
 }
 
+void LocalActors::serve(ActorNumber number, caf::actor_control_block& actor) {
+  const std::lock_guard lock(mutex_);
+  reachable_.insert_or_assign(number, caf::weak_actor_ptr(&actor, true));
+}
+
 void LocalActors::run_inline(ActorNumber actor) {
   const std::lock_guard lock(mutex_);
   inlined_.insert(actor);

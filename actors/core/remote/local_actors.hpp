@@ -22,6 +22,8 @@ class LocalActors {
 
   /// Does not keep the actor alive.
   void expose(caf::actor_control_block& actor);
+  /// Makes the actor known under a number that is none of CAF's, too.
+  void serve(ActorNumber number, caf::actor_control_block& actor);
   void run_inline(ActorNumber actor);
   /// The actor has ended.
   void forget(ActorNumber actor);

@@ -46,6 +46,11 @@ caf::node_id to_caf(const NodeId& id) {
   return caf::make_node_id(uri);
 }
 
+NodeId node_of(const caf::strong_actor_ptr& actor) {
+  auto* proxy = actor ? dynamic_cast<RemoteProxy*>(actor->get()) : nullptr;
+  return proxy == nullptr ? NodeId{} : proxy->remote_node().id;
+}
+
 void RemoteActors::attach(Transport& transport, const PeerInfo& self) {
   const std::lock_guard lock(mutex_);
   transport_ = &transport;
@@ -58,6 +63,7 @@ void RemoteActors::detach() {
     const std::lock_guard lock(mutex_);
     transport_ = nullptr;
     watchers_.clear();
+    sign_watchers_.clear();
     nodes = nodes_;
   }
   for (const auto& [id, node] : nodes) lose(node, {ErrorCode::aborted, "this node is stopping"});
@@ -146,6 +152,20 @@ void RemoteActors::watch(const caf::actor& watcher) {
   for (const auto& peer : up) caf::anon_send(watcher, PeerUp{peer});
 }
 
+void RemoteActors::watch_signs(const caf::actor& watcher) {
+  const std::lock_guard lock(mutex_);
+  sign_watchers_.push_back(watcher);
+}
+
+void RemoteActors::serve(ActorNumber number, const caf::actor& actor) {
+  locals_.serve(number, *caf::actor_cast<caf::actor_control_block*>(actor));
+}
+
+void RemoteActors::drop(const NodeId& node, const Error& why) {
+  const std::lock_guard lock(mutex_);
+  if (auto* transport = transport_.load(); transport != nullptr) transport->drop(node, why);
+}
+
 template <class Note>
 void RemoteActors::tell_watchers(const Note& note) {
   std::vector<caf::actor> watchers;
@@ -206,6 +226,15 @@ void RemoteActors::on_peer_down(const NodeId& peer, const Error& why) {
   }
   if (lost) lose(lost, {why.code, "node " + to_string(peer) + " is down: " + why.what});
   tell_watchers(PeerDown{peer, why});
+}
+
+void RemoteActors::on_sign_of_life(const NodeId& peer) {
+  std::vector<caf::actor> watchers;
+  {
+    const std::lock_guard lock(mutex_);
+    watchers = sign_watchers_;
+  }
+  for (const auto& watcher : watchers) caf::anon_send(watcher, SignOfLife{peer});
 }
 
 void RemoteActors::on_connect_failed(const Address& to, const Error& why) {

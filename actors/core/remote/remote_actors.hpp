@@ -41,6 +41,15 @@ struct ConnectFailed {
   Error why;
 };
 
+struct SignOfLife {
+  using actor_message = void;
+  NodeId peer;
+};
+
+/// The number under which every node's membership can be reached, besides its own: no actor gets
+/// it, for CAF counts from 1.
+constexpr ActorNumber membership_actor = ActorNumber{1} << 63;
+
 /// Ties CAF's actors to a transport: proxies for actors of other nodes, delivery to ours, DOWN and
 /// bounced requests when a node dies. One per node, owned by caf::net::middleman; safe from any
 /// thread. The mutex guards what is known of other nodes and is never held while an actor is
@@ -69,6 +78,12 @@ class RemoteActors final : public TransportHandler {
   [[nodiscard]] ActorRef ref(const caf::actor& actor);
   /// `watcher` gets PeerUp (also for the peers that are up already), PeerDown and ConnectFailed.
   void watch(const caf::actor& watcher);
+  /// `watcher` gets SignOfLife, a few times a second for each peer.
+  void watch_signs(const caf::actor& watcher);
+  /// Other nodes reach the actor under this number, which is known to all, too.
+  void serve(ActorNumber number, const caf::actor& actor);
+  /// Declares an incarnation of a node dead; see Transport::drop.
+  void drop(const NodeId& node, const Error& why);
 
   /// Messages from other nodes to this actor of ours are handled on the transport's thread: see
   /// InlineUnit for which actors may want that.
@@ -84,6 +99,7 @@ class RemoteActors final : public TransportHandler {
   void on_peer_up(const PeerInfo& peer) override;
   void on_peer_down(const NodeId& peer, const Error& why) override;
   void on_connect_failed(const Address& to, const Error& why) override;
+  void on_sign_of_life(const NodeId& peer) override;
   void on_frame(const NodeId& from, Frame frame) override;
   void on_pause() override;
 
@@ -145,8 +161,11 @@ class RemoteActors final : public TransportHandler {
   GoneNodes gone_;
   std::size_t calls_ = 0;  ///< under way
   std::vector<caf::actor> watchers_;
+  std::vector<caf::actor> sign_watchers_;
 };
 
 [[nodiscard]] caf::node_id to_caf(const NodeId& id);
+/// On which other node an actor lives; none: here, or there is no actor.
+[[nodiscard]] NodeId node_of(const caf::strong_actor_ptr& actor);
 
 }  // namespace troupe

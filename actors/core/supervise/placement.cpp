@@ -58,7 +58,7 @@ std::string to_string(const Needs& needs) {
 }
 
 bool is_label(std::string_view text) {
-  return !text.empty() && text.size() <= max_label &&
+  return !text.empty() && text.size() <= longest_label &&
          std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   std::string_view("._-=/").find(c) != std::string_view::npos;

@@ -37,7 +37,7 @@ struct Needs {
 [[nodiscard]] std::string to_string(const Needs& needs);
 [[nodiscard]] std::string to_string(Bytes bytes);
 
-constexpr std::size_t max_label = 64;
+constexpr std::size_t longest_label = 64;
 constexpr const char* label_rule = "use letters, digits and . _ - = /, at most 64 of them";
 [[nodiscard]] bool is_label(std::string_view text);
 

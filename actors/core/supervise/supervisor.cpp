@@ -37,7 +37,8 @@ struct Child {
   std::uint64_t number = 0;  ///< which life, so that news of an earlier one are known as such
   std::unique_ptr<ChildLife> life;
   caf::actor actor;
-  Error told;  ///< why it is being stopped; with an empty text: nobody said
+  Error told;          ///< why it is being stopped; with an empty text: nobody said
+  bool asked = false;  ///< to stop, by somebody who says nothing of why
 };
 
 struct State {
@@ -101,6 +102,7 @@ void carry_out(Self* self, const supervise::Start& effect) {
   const auto number = effect.life;
   child.number = number;
   child.told = {};
+  child.asked = false;
   const caf::actor me = self;
   child.life = self->state.spec.children[index].starter->start([=](Result<caf::actor> actor) {
     caf::anon_send(me,
@@ -203,7 +205,7 @@ void on_down(Self* self, const caf::down_msg& down) {
   });
   if (it == children.end()) return;
   const auto index = static_cast<std::size_t>(it - children.begin());
-  const bool asked = !it->told.what.empty() || self->state.decisions->stopping();
+  const bool asked = it->asked || !it->told.what.empty() || self->state.decisions->stopping();
   bool normal = is_normal_end(down.reason);
   std::string lost_with;
   if (normal && !asked && down.reason == caf::exit_reason::user_shutdown) {
@@ -227,9 +229,13 @@ void end_child(Self* self, const EndChild& wish) {
   for (std::size_t i = 0; i < state.children.size(); ++i) {
     auto& child = state.children[i];
     if (state.spec.children[i].path != wish.path || !child.actor) continue;
-    log_info("{}: {}: {}", wish.path, wish.stop ? "asked to stop" : "killed", wish.why);
+    const LogScope scope(wish.path, wish.trace);
+    log_info("{}: {}", wish.stop ? "asked to stop" : "killed", wish.why);
+    if (wish.stop) {
+      child.asked = true;
+      return self->send_exit(child.actor, caf::exit_reason::user_shutdown);
+    }
     child.told = {ErrorCode::aborted, wish.why};
-    if (wish.stop) return self->send_exit(child.actor, caf::exit_reason::user_shutdown);
     if (!child.life->end()) return;  // its DOWN comes
     self->demonitor(child.actor);
     tell_leader(self, i, child.told, false);

@@ -28,6 +28,7 @@ class Bulk::Router final : public TransportHandler {
     }
     next_.on_frame(from, std::move(frame));
   }
+  void on_sign_of_life(const NodeId& peer) override { next_.on_sign_of_life(peer); }
   void on_pause() override { next_.on_pause(); }
 
  private:

@@ -49,6 +49,13 @@ void Outbox::call(Call call) {
   wake_if_asleep();
 }
 
+void Outbox::drop(const NodeId& id, const Error& why) {
+  const std::lock_guard lock(mutex_);
+  drops_.emplace_back(id, why);
+  drops_wait_ = true;
+  wake_if_asleep();
+}
+
 void Outbox::wake() {
   const std::lock_guard lock(mutex_);
   wake_if_asleep();
@@ -72,9 +79,16 @@ std::vector<Outbox::Call> Outbox::take_calls() {
   return std::exchange(calls_, {});
 }
 
+std::vector<std::pair<NodeId, Error>> Outbox::take_drops() {
+  if (!drops_wait_) return {};
+  const std::lock_guard lock(mutex_);
+  drops_wait_ = false;
+  return std::exchange(drops_, {});
+}
+
 bool Outbox::may_sleep() {
   const std::lock_guard lock(mutex_);
-  asleep_ = frames_.empty() && calls_.empty() && !wanted_;
+  asleep_ = frames_.empty() && calls_.empty() && drops_.empty() && !wanted_;
   return asleep_;
 }
 

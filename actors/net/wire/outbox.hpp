@@ -5,6 +5,7 @@
 #include "actors/net/wire/backlog.hpp"
 #include "messages/frame.hpp"
 #include "messages/ids.hpp"
+#include "messages/result.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace troupe {
@@ -35,6 +37,7 @@ class Outbox {
   /// Queues the frame; false: too much waits for `to`, and the frame is not taken.
   [[nodiscard]] bool put(const NodeId& to, Frame frame);
   void call(Call call);
+  void drop(const NodeId& id, const Error& why);
   void wake();
 
   /// Makes of the frame what put() would have queued; nothing where too much waits.
@@ -43,6 +46,8 @@ class Outbox {
   /// again. The owner is awake and will ask again before it sleeps.
   void take(std::vector<Outgoing>& frames);
   [[nodiscard]] std::vector<Call> take_calls();
+  /// Who is to be declared dead, and why.
+  [[nodiscard]] std::vector<std::pair<NodeId, Error>> take_drops();
   /// The owner wants to sleep; false: there is something to do.
   [[nodiscard]] bool may_sleep();
   void awake();
@@ -60,6 +65,8 @@ class Outbox {
   Backlog* last_ = nullptr;                        ///< the one that was used last
   std::vector<Outgoing> frames_;
   std::vector<Call> calls_;
+  std::vector<std::pair<NodeId, Error>> drops_;
+  std::atomic<bool> drops_wait_{false};
   std::atomic<bool> filled_{false};  ///< there may be frames: saves a lock where there are none
   bool asleep_ = false;
   bool wanted_ = false;  ///< somebody asked for attention since the owner woke up

@@ -3,11 +3,14 @@
 
 #include "actors/core/supervise/host_actor.hpp"
 #include "apps/troupe/host/machine.hpp"
+#include "apps/troupe/host/offer.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/host/run_directory.hpp"
 
 #include <caf/exit_reason.hpp>
 #include <caf/scoped_actor.hpp>
+
+#include <algorithm>
 
 namespace troupe {
 
@@ -16,11 +19,13 @@ Result<std::unique_ptr<LaunchesForOthers>> LaunchesForOthers::start(
   auto home = troupe_home();
   if (!home) return Failure(home.error());
   HostOptions host;
-  const auto machine = machine_resources();
+  const auto offer =
+      make_offer(options.labels, options.cpus, options.memory, doctor::look_at_host());
   host.table.host = node.self().id.name;
-  host.table.labels = options.labels;
-  host.table.total = {options.cpus.value_or(machine.cpus), options.memory.value_or(machine.memory),
-                      options.gpu.value_or(machine.gpu)};
+  host.table.labels = offer.labels;
+  // Actors need whole processors; a part of one is better than a host that can do nothing.
+  host.table.total = {std::max(1u, static_cast<std::uint32_t>(offer.cpus)), offer.memory,
+                      options.gpu.value_or(count_gpus())};
   host.secret = secret;
   host.encrypt = options.encrypt;
   host.logs = *home / ".nodes" / node.self().id.name;  // no job can have that name

@@ -12,9 +12,4 @@ std::optional<std::string> Lifeline::on(const PeerDown& down) const {
   return "the host node is gone: " + down.why.what;
 }
 
-std::optional<std::string> Lifeline::on(const ConnectFailed& failed) const {
-  if (joined_ || join_ != failed.to) return std::nullopt;
-  return "cannot join " + to_string(failed.to) + ": " + failed.why.what;
-}
-
 }  // namespace troupe

@@ -17,9 +17,8 @@ class Lifeline {
       : join_(std::move(join)), ends_with_it_(ends_with_it) {}
 
   void on(const PeerUp& up);
-  /// These give the reason to end, if there is one.
+  /// The reason to end, if there is one.
   [[nodiscard]] std::optional<std::string> on(const PeerDown& down) const;
-  [[nodiscard]] std::optional<std::string> on(const ConnectFailed& failed) const;
 
  private:
   std::optional<Address> join_;

@@ -6,17 +6,14 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
-#include <thread>
+#include <string>
 
 namespace troupe {
-namespace {
-
 std::uint32_t count_gpus() {
   std::error_code error;
   std::uint32_t count = 0;
@@ -28,17 +25,6 @@ std::uint32_t count_gpus() {
     if (numbered) ++count;
   }
   return count;
-}
-
-}  // namespace
-
-Resources machine_resources() {
-  const auto pages = ::sysconf(_SC_PHYS_PAGES);
-  const auto page = ::sysconf(_SC_PAGESIZE);
-  const auto memory = pages > 0 && page > 0
-                          ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
-                          : 0;
-  return {std::max(1u, std::thread::hardware_concurrency()), {memory}, count_gpus()};
 }
 
 Result<std::string> own_address_towards(const Address& other) {

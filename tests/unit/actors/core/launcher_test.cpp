@@ -72,10 +72,13 @@ BOOST_AUTO_TEST_CASE(descriptors_and_variables_arrive_and_nothing_else_does) {
 BOOST_AUTO_TEST_CASE(a_logs_last_complaint_is_no_mere_information) {
   const test::Scratch scratch;
   const auto log = scratch / "log";
-  std::ofstream(log) << "2026-05-01T12:00:00.123 error n cannot read the data\n"
-                     << "2026-05-01T12:00:00.124 info n digits.host is down\n\n";
-  BOOST_TEST(last_complaint(log) == "2026-05-01T12:00:00.123 error n cannot read the data");
-  std::ofstream(log) << "2026-05-01T12:00:00.124 info n digits.host is up\n";
+  const std::string begin = "ts=2026-05-01T12:00:00.123Z level=";
+  std::ofstream(log) << begin << "error node=n msg=\"cannot read \\\"a b\\\"\"\n"
+                     << begin << "info node=n msg=\"digits.host is down\"\n\n";
+  BOOST_TEST(last_complaint(log) == "cannot read \"a b\"");
+  std::ofstream(log) << "terminate called\n" << begin << "info node=n msg=\"is up\"\n";
+  BOOST_TEST(last_complaint(log) == "terminate called");
+  std::ofstream(log) << begin << "info node=n msg=\"digits.host is up\"\n";
   BOOST_TEST(last_complaint(log) == "");
   BOOST_TEST(last_complaint(scratch / "nowhere") == "");
 }

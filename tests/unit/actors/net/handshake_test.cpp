@@ -59,7 +59,27 @@ BOOST_AUTO_TEST_CASE(two_nodes_with_one_secret_learn_all_about_each_other) {
   BOOST_TEST(talk.called.theirs().worker_address == "worker of a");
   BOOST_TEST(talk.called.theirs().session == 42u);
   BOOST_TEST(talk.called.theirs().info.node_actor == 3u);
-  BOOST_TEST(talk.called.is_goodbye(only_record(talk.caller.goodbye())));
+  BOOST_TEST((talk.called.theirs().info.role == NodeRole::host));
+}
+
+BOOST_AUTO_TEST_CASE(a_goodbye_is_an_orderly_end_or_says_why_the_other_side_is_not_wanted) {
+  const auto secret = ClusterSecret::random();
+  auto host = introduction("a");
+  host.info.role = NodeRole::control;
+  Conversation talk{{Role::caller, secret, host}, {Role::called, secret, introduction("b")}};
+  talk.run();
+  BOOST_TEST((talk.called.theirs().info.role == NodeRole::control));
+  const auto orderly = talk.called.heard_goodbye(only_record(talk.caller.goodbye()));
+  BOOST_REQUIRE(orderly);
+  BOOST_TEST((orderly->code == ErrorCode::not_found));
+  auto record = only_record(talk.caller.goodbye(Error{ErrorCode::aborted, "declared dead"}));
+  const auto unwanted = talk.called.heard_goodbye(record);
+  BOOST_REQUIRE(unwanted);
+  BOOST_TEST((unwanted->code == ErrorCode::aborted));
+  BOOST_TEST(unwanted->what == "declared dead");
+  record.body.back() ^= 1;
+  BOOST_TEST(!talk.called.heard_goodbye(record));
+  BOOST_TEST(!talk.called.heard_goodbye(only_record(talk.caller.ping())));
 }
 
 BOOST_AUTO_TEST_CASE(both_sides_get_the_same_two_keys_and_every_connection_gets_others) {

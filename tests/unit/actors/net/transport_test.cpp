@@ -90,6 +90,50 @@ BOOST_DATA_TEST_CASE(both_sides_hear_of_each_other, kinds, kind) {
   BOOST_TEST(seen.node_actor == 1u);
 }
 
+BOOST_DATA_TEST_CASE(who_is_dropped_is_told_why_and_never_comes_back, kinds, kind) {
+  Pair pair(kind);
+  pair.meet();
+  pair.a->drop(pair.b_info.id, {ErrorCode::aborted, "silent for 4 s"});
+  BOOST_REQUIRE(
+      eventually([&] { return !pair.at_a.log().down.empty() && !pair.at_b.log().down.empty(); }));
+  for (const auto* side : {&pair.at_a, &pair.at_b}) {
+    const auto& [peer, why] = side->log().down.front();
+    BOOST_TEST((why.code == ErrorCode::aborted));
+    BOOST_TEST(why.what == "silent for 4 s");
+  }
+  pair.a->connect(pair.b_info.control, std::nullopt);
+  pair.b->connect(pair.a_info.control, std::nullopt);
+  BOOST_REQUIRE(eventually(
+      [&] { return !pair.at_a.log().failed.empty() && !pair.at_b.log().failed.empty(); }));
+  for (const auto* side : {&pair.at_a, &pair.at_b}) {
+    BOOST_TEST((side->log().failed.front().second.code == ErrorCode::aborted));
+    BOOST_TEST(side->log().up.size() == 1u);
+  }
+}
+
+BOOST_DATA_TEST_CASE(who_is_dropped_before_it_came_cannot_come, kinds, kind) {
+  Pair pair(kind);
+  pair.a->drop(pair.b_info.id, {ErrorCode::aborted, "known to be dead"});
+  pair.b->connect(pair.a_info.control, std::nullopt);
+  BOOST_REQUIRE(eventually([&] { return !pair.at_b.log().failed.empty(); }));
+  BOOST_TEST((pair.at_b.log().failed.front().second.code == ErrorCode::aborted));
+  BOOST_TEST(pair.at_a.log().up.empty());
+}
+
+BOOST_DATA_TEST_CASE(a_peer_that_is_up_gives_signs_of_life, kinds, kind) {
+  Pair pair(kind);
+  pair.meet();
+  BOOST_REQUIRE(eventually([&] { return pair.at_a.log().signs >= 2; }));
+}
+
+BOOST_DATA_TEST_CASE(an_orderly_end_is_told_from_a_lost_connection, kinds, kind) {
+  Pair pair(kind);
+  pair.meet();
+  pair.a->stop();
+  BOOST_REQUIRE(eventually([&] { return !pair.at_b.log().down.empty(); }));
+  BOOST_TEST((pair.at_b.log().down.front().second.code == ErrorCode::not_found));
+}
+
 BOOST_DATA_TEST_CASE(frames_of_every_size_arrive_whole_and_in_order, kinds, kind) {
   Pair pair(kind);
   pair.meet();

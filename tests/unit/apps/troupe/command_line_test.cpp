@@ -95,6 +95,7 @@ BOOST_AUTO_TEST_CASE(node_takes_addresses_and_a_name) {
   BOOST_TEST((node.join == Address{"127.0.0.1", 7070}));
   BOOST_TEST(node.name == "node-3");
   BOOST_TEST(!node.launched);
+  BOOST_TEST((node.role == NodeRole::host));
   BOOST_TEST(!node.secret_fd.has_value());
 }
 
@@ -166,7 +167,8 @@ BOOST_AUTO_TEST_CASE(a_misspelt_command_gets_the_one_that_was_meant) {
   BOOST_TEST(mistake({"graph", "chek", "f"}) ==
              "troupe graph: no command 'chek', did you mean 'check'?");
   BOOST_TEST(mistake({"frobnicate"}) ==
-             "troupe: no command 'frobnicate'; known: run, checkpoint, node, graph, doctor, bench");
+             "troupe: no command 'frobnicate'; known: run, checkpoint, node, graph, ps, tree, top, "
+             "logs, kill, drain, doctor, bench");
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_option_gets_the_one_that_was_meant) {
@@ -186,6 +188,10 @@ BOOST_AUTO_TEST_CASE(malformed_values_are_named) {
   BOOST_TEST(has(mistake({"doctor", "-o", "jsn"}), "no output 'jsn', did you mean 'json'?"));
   BOOST_TEST(has(mistake({"doctor", "-o", "name"}), "no output 'name'"));
   BOOST_TEST(has(mistake({"node", "--listen", "7070"}), "expected HOST:PORT"));
+  BOOST_TEST(has(mistake({"node", "--role", "contrl"}), "did you mean 'control'?"));
+  BOOST_TEST(has(mistake({"node", "--label", "a b"}), "'a b' is no label: use letters"));
+  BOOST_TEST(has(mistake({"node", "--memory", "lots"}), "--memory"));
+  BOOST_TEST(mistake({"node", "--cpus", "-1"}) != "");
   BOOST_TEST(has(mistake({"node", "--name", "Big Node"}), "'Big Node' is no node name"));
   BOOST_TEST(has(mistake({"node", "--name", "a/b"}), "'a/b' is no node name"));
   BOOST_TEST(has(mistake({"node", "--join", "gpu-3:7070"}), "such as 127.0.0.1"));

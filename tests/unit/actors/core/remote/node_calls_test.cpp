@@ -27,6 +27,7 @@ class Notebook final : public Transport {
     sent.emplace_back(to, frame.header.kind);
     return true;
   }
+  void drop(const NodeId&, const Error&) override {}
   void stop() override {}
 
   std::vector<Address> called;

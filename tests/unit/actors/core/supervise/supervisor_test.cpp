@@ -299,7 +299,7 @@ BOOST_AUTO_TEST_CASE(ends_a_child_on_request_and_tells_its_observer) {
   BOOST_TEST(eventually([&] { return theatre.started(0) == 2; }));
   BOOST_TEST(recorder->has("down /jobs/test/w/0: by hand, comes back"));
   caf::anon_send(theatre.supervisor, EndChild{"/jobs/test/w/1", "enough", true, 0});
-  BOOST_TEST(eventually([&] { return recorder->has("down /jobs/test/w/1: enough"); }));
+  BOOST_TEST(eventually([&] { return recorder->has("down /jobs/test/w/1: ended normally"); }));
   BOOST_TEST(theatre.started(1) == 1);
   BOOST_TEST(recorder->has("up /jobs/test/w/0"));
 }
