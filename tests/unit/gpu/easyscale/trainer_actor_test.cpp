@@ -48,7 +48,8 @@ struct Stage {
       const std::lock_guard lock(mutex);
       events.push_back(std::move(event));
     };
-    return actors.emplace_back(spawn_coordinator(*node, {{count, 2, 1, {}}, keep}));
+    return actors.emplace_back(
+        spawn_coordinator(*node, {"/jobs/test/trainers", {count, 2, 1, {}}, keep}));
   }
   caf::actor trainer(Member member, const std::shared_ptr<LineProgram>& program) {
     TrainerSpec spec;
