@@ -41,6 +41,7 @@ struct Needs @0x9b28d3e6f40a510d $doc("what the node that an actor is placed on 
 struct App @0x94e8a6cad5f70e05 $doc("the application as a whole") {
   name @0 :Text $doc("name of the job; its actors live under /jobs/NAME");
   seed @1 :UInt64 = 1 $doc("every random number of the job follows from this one");
+  checkpointDir @2 :Text = "checkpoints" $doc("where its checkpoints go; relative to the run directory");
 }
 
 struct Actor @0xa5f9b7dbe6a80f06 $doc("one actor, or a group of equal ones") {

@@ -39,6 +39,9 @@ struct TrainerArgs @0xfbe50dc1dc3e2403 $doc("keys of kind easyscale.trainer") {
   device @9 :Text = "cpu" $doc("what torch computes on: cpu, cuda, cuda:1");
   reducer @10 :Reducer = tree $doc("how the virtual ranks' gradients become one");
   module @11 :Text $doc("instead of a program: file of a TorchScript module; `data` is one with its samples");
+  checkpointEvery @12 :UInt32 = 0 $doc("steps from one checkpoint to the next, and one at the end; 0: no checkpoints");
+  checkpointKeep @13 :UInt32 = 3 $doc("checkpoints that are kept: the newest ones");
+  hashEvery @14 :UInt32 = 10 $doc("steps between those whose tensors' hashes are kept with the run; 0: none");
 }
 
 # From here on: the protocol of gpu/easyscale/job/job_state.hpp and member_state.hpp, where each message is
@@ -49,6 +52,41 @@ struct TrainerAttach @0x8cf61ed2ed4f2504 {
   # A trainer obeys the coordinator of the highest term that has attached it, and nobody else.
   member @0 :UInt32;
   term @1 :UInt32;
+  checkpoints @2 :TrainCheckpoints;
+}
+
+struct TrainCheckpoints @0x972d384e095b5607 {
+  # What a trainer needs in order to write checkpoints and to go on from one: see checkpoint/writer_link.hpp.
+  folder @0 :Text;
+  every @1 :UInt64;
+  keep @2 :UInt32;
+  hashEvery @3 :UInt64;
+  job @4 :Text;
+  group @5 :Text;
+  resume @6 :Text;  # the folder of one; empty: none
+  settings @7 :Text;  # keys of the graph that change bits
+  program @8 :Text;
+}
+
+struct TrainCheckpointed @0xa83e495f1a6c5708 {
+  # Trainer to coordinator: a checkpoint was written, or `missed` says why not.
+  step @0 :UInt64;
+  folder @1 :Text;
+  bytes @2 :UInt64;
+  seconds @3 :Float64;  # that the writer took
+  stall @4 :Float64;    # seconds that training waited for it
+  missed @5 :Error;
+}
+
+struct TrainHashes @0xb94f5a602b7d5809 {
+  # Trainer to coordinator: the hashes of a state's tensors.
+  struct Tensor @0xca506b713c8e590a {
+    name @0 :Text;
+    sha256 @1 :Data;
+  }
+
+  step @0 :UInt64;
+  tensors @1 :List(Tensor);
 }
 
 struct TrainerHello @0x9d072fe3fe502605 {

@@ -4,6 +4,7 @@
 #include "messages/result.hpp"
 
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 namespace troupe {
@@ -12,5 +13,8 @@ namespace troupe {
 /// synced. Whoever opens `path` sees the old bytes or the new ones, never a part. Mode 0600.
 [[nodiscard]] Result<void> write_file_atomically(const std::filesystem::path& path,
                                                  std::string_view bytes);
+/// The same, of pieces that follow one another.
+[[nodiscard]] Result<void> write_file_atomically(const std::filesystem::path& path,
+                                                 std::span<const std::string_view> pieces);
 
 }  // namespace troupe

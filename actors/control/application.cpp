@@ -134,15 +134,19 @@ Result<void> Builder::add_group(ActorReader actor) {
   parts_.step_states.push_back(std::move(*state));
   caf::actor leader;
   if (kind->lead) {
-    auto made = kind->lead({.node = node_,
-                            .path = path,
-                            .args = actor.getArgs(),
-                            .seed = graph_.getApp().getSeed(),
-                            .count = actor.getCount(),
-                            .term = options_.term,
-                            .faults = options_.faults,
-                            .emit = with_path(options_.emit, path),
-                            .state_fd = state_fd});
+    auto made = kind->lead(
+        {.node = node_,
+         .path = path,
+         .args = actor.getArgs(),
+         .seed = graph_.getApp().getSeed(),
+         .count = actor.getCount(),
+         .term = options_.term,
+         .faults = options_.faults,
+         .emit = with_path(options_.emit, path),
+         .checkpoints = options_.run_dir / std::string(graph_.getApp().getCheckpointDir()) /
+                        std::string(actor.getPath()),
+         .resume = options_.resume,
+         .state_fd = state_fd});
     if (!made) return fail_at(path, made.error());
     leader = *made;
     parts_.leaders.push_back(leader);

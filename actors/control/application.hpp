@@ -22,6 +22,7 @@ struct ApplicationOptions {
   std::filesystem::path run_dir;    ///< logs/ goes in here
   std::vector<std::string> faults;  ///< what `run --kill-one-at` asked for
   std::uint32_t term = 1;           ///< grows with each node that takes the application over
+  std::filesystem::path resume;     ///< checkpoints that `run --resume` goes on from; or empty
   EventSink emit;
   std::shared_ptr<ActorObserver> observer;  ///< may be empty
   /// Starts processes; empty: every actor lives in this process.

@@ -38,6 +38,8 @@ struct SpawnContext {
   std::uint32_t term = 1;
   std::vector<std::string> faults;  ///< what `run --kill-one-at` asked for; for group leaders
   EventSink emit;                   ///< where events go; may be empty
+  std::filesystem::path checkpoints = {};  ///< the group's folder for them; for group leaders
+  std::filesystem::path resume = {};       ///< what `run --resume` goes on from; for group leaders
   int state_fd = -1;  ///< a memfd that outlives the members of the group on this host, or -1
 };
 

@@ -22,6 +22,12 @@ struct Dispatch {
   const ActorKinds& kinds;
 
   int operator()(const RunOptions& o) const { return run_command(o, kinds); }
+  int operator()(const RunVerifyOptions& o) const { return run_verify_command(o, kinds); }
+  int operator()(const CheckpointListOptions& o) const { return checkpoint_ls_command(o, kinds); }
+  int operator()(const CheckpointVerifyOptions& o) const {
+    return checkpoint_verify_command(o, kinds);
+  }
+  int operator()(const CheckpointDiffOptions& o) const { return checkpoint_diff_command(o, kinds); }
   int operator()(const NodeCommandOptions& o) const { return run_node(o, kinds); }
   int operator()(const GraphCheckOptions& o) const { return graph_check_command(o, kinds); }
   int operator()(const DoctorOptions& o) const { return doctor_command(o); }

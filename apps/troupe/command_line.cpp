@@ -31,6 +31,10 @@ constexpr const char* set_help =
 // Where the options land; after parsing, the command that was given picks its own.
 struct Filled {
   RunOptions run;
+  RunVerifyOptions run_verify;
+  CheckpointListOptions checkpoint_ls;
+  CheckpointVerifyOptions checkpoint_verify;
+  CheckpointDiffOptions checkpoint_diff;
   NodeCommandOptions node;
   GraphCheckOptions graph_check;
   DoctorOptions doctor;
@@ -166,6 +170,51 @@ CLI::Option* add_secret(CLI::App& app, std::string& into) {
       ->type_name("FILE");
 }
 
+const std::map<std::string, Output> listing = {
+    {"table", Output::table}, {"json", Output::json}, {"name", Output::name}};
+
+// After add_run, whose command becomes one that also has commands of its own.
+void add_run_verify(CLI::App& root, Filled& into) {
+  auto& run = *root.get_subcommand("run");
+  run.final_callback([&run, &into] {
+    if (into.run.graph.empty() && run.get_subcommands().empty()) throw CLI::RequiredError("GRAPH");
+  });
+  auto& app = *run.add_subcommand("verify", "Say where two runs begin to differ");
+  app.add_option("RUN_A", into.run_verify.a, "A run: its directory, or JOB/RUN below TROUPE_HOME")
+      ->required();
+  app.add_option("RUN_B", into.run_verify.b, "Another one")->required();
+  add_output(app, into.run_verify.output, listing);
+  app.footer("Exit status 0: equal in all steps that both have hashes of.\nExample:\n  " +
+             root.get_name() + " run verify digits/20261130-120000-41 digits/20261130-120500-42");
+}
+
+void add_checkpoint(CLI::App& root, Filled& into) {
+  auto& app = *root.add_subcommand("checkpoint", "Look at checkpoints");
+  app.require_subcommand(1);
+  const std::string example = "Example:\n  " + root.get_name() + " checkpoint ";
+  app.footer(example + "ls digits/20261130-120000-41");
+  const auto add = [&](const char* name, const char* help, CheckpointListOptions& options) {
+    auto& one = *app.add_subcommand(name, help);
+    one.add_option(
+           "PLACE", options.place,
+           "A run (its directory, or JOB/RUN below TROUPE_HOME), a folder of checkpoints, or "
+           "one of them")
+        ->required();
+    add_output(one, options.output, listing);
+    one.footer(example + name + " digits/20261130-120000-41");
+  };
+  add("ls", "List the checkpoints of a run or a folder", into.checkpoint_ls);
+  add("verify", "Compare all bytes with the hashes written with them; exit status 0: all good",
+      into.checkpoint_verify);
+  auto& diff = *app.add_subcommand(
+      "diff", "Compare two checkpoints element by element; exit status 0: equal");
+  diff.add_option("A", into.checkpoint_diff.a, "A checkpoint; of several in a place the newest")
+      ->required();
+  diff.add_option("B", into.checkpoint_diff.b, "Another one")->required();
+  add_output(diff, into.checkpoint_diff.output, listing);
+  diff.footer(example + "diff digits/20261130-120000-41 digits/20261130-120500-42");
+}
+
 void add_cluster(CLI::App& app, RunOptions& into, CLI::Option& in_process) {
   auto* cluster = app.add_option_function<std::vector<std::string>>(
       "--cluster",
@@ -187,7 +236,11 @@ void add_http(CLI::App& app, std::optional<Address>& into) {
 
 void add_run(CLI::App& root, RunOptions& into) {
   auto& app = *root.add_subcommand("run", "Run an application graph until it ends");
-  app.add_option("GRAPH", into.graph, "The graph, a TOML file")->required();
+  app.add_option("GRAPH", into.graph, "The graph, a TOML file");
+  app.add_option("--resume", into.resume,
+                 "Go on from the newest good checkpoint of a run (its directory, or JOB/RUN below "
+                 "TROUPE_HOME), of a folder, or from this one")
+      ->type_name("RUN|FOLDER");
   add_sets(app, into.sets);
   app.add_option(
          "--kill-one-at", into.kill_one_at,
@@ -374,6 +427,12 @@ std::string full_name(const CLI::App& app) {
                                      : full_name(*app.get_parent()) + " " + app.get_name();
 }
 
+bool takes_words(const CLI::App& app) {
+  const auto options = app.get_options();
+  return std::any_of(options.begin(), options.end(),
+                     [](const auto* option) { return option->get_positional(); });
+}
+
 // Follows the words down to the command that they name; `wrong` gets the first word that no command
 // has.
 CLI::App* follow(CLI::App& root, const std::vector<std::string>& words, std::string& wrong) {
@@ -382,7 +441,7 @@ CLI::App* follow(CLI::App& root, const std::vector<std::string>& words, std::str
     const auto names = command_names(*at);
     if (names.empty() || word.rfind('-', 0) == 0) return at;
     if (std::find(names.begin(), names.end(), word) == names.end()) {
-      wrong = word;
+      if (!takes_words(*at)) wrong = word;
       return at;
     }
     at = at->get_subcommand(word);
@@ -415,7 +474,16 @@ CommandLine mistake(const CLI::App& command, const std::string& what) {
 }
 
 Command pick(const CLI::App& root, Filled filled) {
-  if (root.got_subcommand("run")) return std::move(filled.run);
+  if (root.got_subcommand("run")) {
+    if (root.get_subcommand("run")->got_subcommand("verify")) return std::move(filled.run_verify);
+    return std::move(filled.run);
+  }
+  if (root.got_subcommand("checkpoint")) {
+    const auto& checkpoint = *root.get_subcommand("checkpoint");
+    if (checkpoint.got_subcommand("ls")) return std::move(filled.checkpoint_ls);
+    if (checkpoint.got_subcommand("verify")) return std::move(filled.checkpoint_verify);
+    return std::move(filled.checkpoint_diff);
+  }
   if (root.got_subcommand("node")) return std::move(filled.node);
   if (root.got_subcommand("doctor")) return filled.doctor;
   if (root.got_subcommand("bench")) return std::move(filled.bench);
@@ -438,6 +506,8 @@ CommandLine parse_command_line(const std::vector<std::string>& words, const Acto
   root.require_subcommand(1);
   root.footer("Example:\n  " + program + " run apps/examples/digits.toml");
   add_run(root, filled.run);
+  add_run_verify(root, filled);
+  add_checkpoint(root, filled);
   add_node(root, filled.node);
   add_graph(root, filled.graph_check, kinds);
   add_ps(root, filled.ps);
@@ -464,7 +534,9 @@ CommandLine parse_command_line(const std::vector<std::string>& words, const Acto
   } catch (const CLI::ExtrasError&) {
     return mistake(command, describe_extra(root, command));
   } catch (const CLI::RequiredError& error) {
-    if (command_names(command).empty()) return mistake(command, error.what());
+    if (command_names(command).empty() || takes_words(command)) {
+      return mistake(command, error.what());
+    }
     return {std::nullopt, 2, command.help()};
   } catch (const CLI::ParseError& error) {
     return mistake(command, error.what());

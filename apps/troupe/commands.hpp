@@ -12,6 +12,18 @@ namespace troupe {
 /// Runs an application until it ends.
 int run_command(const RunOptions& options, const ActorKinds& kinds);
 
+/// Says where two runs begin to differ; 0 where they do not.
+int run_verify_command(const RunVerifyOptions& options, const ActorKinds& kinds);
+
+/// Lists the checkpoints of a run or a folder.
+int checkpoint_ls_command(const CheckpointListOptions& options, const ActorKinds& kinds);
+
+/// Lists them after comparing all hashes; 0 where all are good and there is one.
+int checkpoint_verify_command(const CheckpointVerifyOptions& options, const ActorKinds& kinds);
+
+/// Compares two checkpoints element by element; 0 where they are equal.
+int checkpoint_diff_command(const CheckpointDiffOptions& options, const ActorKinds& kinds);
+
 /// Is a node until it is told to stop.
 int run_node(const NodeCommandOptions& options, const ActorKinds& kinds);
 

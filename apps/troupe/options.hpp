@@ -23,12 +23,34 @@ struct RunOptions {
   std::string graph;
   std::vector<std::string> sets;         ///< "trainers.count=3", for load_graph
   std::vector<std::string> kill_one_at;  ///< "40", "40:exchange", "40:exchange:1"
+  std::string resume;  ///< a run or a folder of checkpoints to go on from; empty: from the start
   bool in_process = false;
   bool json = false;             ///< -o json: one event a line
   std::vector<Address> cluster;  ///< members of the cluster to run on; empty: this machine
   std::string secret_file;       ///< of that cluster; empty: the default place
   bool encrypt = false;          ///< as that cluster does
   std::optional<Address> http;   ///< where /metrics, /alive and /ready are
+};
+
+/// `troupe run verify A B`
+struct RunVerifyOptions {
+  std::string a;
+  std::string b;
+  Output output = Output::table;
+};
+
+/// `troupe checkpoint ls PLACE` and, as a type of its own, `troupe checkpoint verify PLACE`
+struct CheckpointListOptions {
+  std::string place;
+  Output output = Output::table;
+};
+struct CheckpointVerifyOptions : CheckpointListOptions {};
+
+/// `troupe checkpoint diff A B`
+struct CheckpointDiffOptions {
+  std::string a;
+  std::string b;
+  Output output = Output::table;
 };
 
 /// `troupe node`
@@ -125,8 +147,9 @@ struct BenchOptions {
   bool quick = false;
 };
 
-using Command =
-    std::variant<RunOptions, NodeCommandOptions, GraphCheckOptions, DoctorOptions, BenchOptions,
-                 PsOptions, TreeOptions, TopOptions, KillOptions, DrainOptions, LogsOptions>;
+using Command = std::variant<RunOptions, RunVerifyOptions, NodeCommandOptions, GraphCheckOptions,
+                             CheckpointListOptions, CheckpointVerifyOptions, CheckpointDiffOptions,
+                             DoctorOptions, BenchOptions, PsOptions, TreeOptions, TopOptions,
+                             KillOptions, DrainOptions, LogsOptions>;
 
 }  // namespace troupe

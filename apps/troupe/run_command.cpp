@@ -13,6 +13,7 @@
 #include "actors/net/control_connection.hpp"
 #include "actors/net/loopback_transport.hpp"
 #include "actors/net/ucx_worker.hpp"
+#include "apps/troupe/checkpoint/places.hpp"
 #include "apps/troupe/commands.hpp"
 #include "apps/troupe/host/machine.hpp"
 #include "apps/troupe/host/offer.hpp"
@@ -57,6 +58,7 @@ Error become_host(const RunOptions& options, const std::string& path) {
                                     "--in-process"};
   for (const auto& set : options.sets) words.insert(words.end(), {"--set", set});
   for (const auto& fault : options.kill_one_at) words.insert(words.end(), {"--kill-one-at", fault});
+  if (!options.resume.empty()) words.insert(words.end(), {"--resume", options.resume});
   if (options.json) words.insert(words.end(), {"-o", "json"});
   if (options.http) words.insert(words.end(), {"--http", to_string(*options.http)});
   std::vector<char*> arguments;
@@ -113,6 +115,15 @@ Result<void> prepare(const RunOptions& options, const ActorKinds& kinds,
   if (!host) return Failure(host.error());
   if (*host) return Failure(become_host(options, **host));
   return {};
+}
+
+/// Where the checkpoints are that are to be gone on from; empty: nothing is.
+Result<std::filesystem::path> find_resume(const RunOptions& options, const ActorKinds& kinds) {
+  if (options.resume.empty()) return std::filesystem::path();
+  auto place = find_place(options.resume);
+  auto root = place ? checkpoints_of(*place, kinds) : place;
+  if (!root) return fail_at("--resume", root.error());
+  return root;
 }
 
 /// Waits for the application's end; a signal asks it to end. Gives the signal.
@@ -189,7 +200,7 @@ std::function<Result<std::string>(const std::string&)> program_finder(const RunO
 }
 
 int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph::Reader graph,
-              const std::filesystem::path& run_dir) {
+              const std::filesystem::path& run_dir, std::filesystem::path resume) {
   auto data = LineFile::take_stdout();
   const Signals signals;
   Reporter reporter({graph.getApp().getName(), led_groups(graph, kinds), options.json, run_dir},
@@ -212,6 +223,7 @@ int run_graph(const RunOptions& options, const ActorKinds& kinds, msg::AppGraph:
   ApplicationOptions application;
   application.observer = table;
   application.run_dir = run_dir;
+  application.resume = std::move(resume);
   application.faults = options.kill_one_at;
   application.emit = [&, table](Event event) {
     table->on_event(event);
@@ -239,6 +251,8 @@ int run_command(const RunOptions& options, const ActorKinds& kinds) {
   if (!loaded) return complain(loaded.error());
   const auto graph = loaded->graph();
   if (auto prepared = prepare(options, kinds, graph); !prepared) return complain(prepared.error());
+  auto resume = find_resume(options, kinds);
+  if (!resume) return complain(resume.error());
   const std::string job = graph.getApp().getName();
   start_log(job + ".host", LogLevel::warn);
   const auto run_dir = make_run_directory(job);
@@ -248,7 +262,7 @@ int run_command(const RunOptions& options, const ActorKinds& kinds) {
     return complain(kept.error());
   }
   std::fprintf(stderr, "%s: run directory %s\n", job.c_str(), run_dir->c_str());
-  return run_graph(options, kinds, graph, *run_dir);
+  return run_graph(options, kinds, graph, *run_dir, std::move(*resume));
 }
 
 }  // namespace troupe

@@ -40,6 +40,7 @@ class Coordinator {
         path_(std::move(spec.path)),
         emit_(std::move(spec.emit)),
         determinism_(spec.determinism),
+        checkpoints_(std::move(spec.checkpoints)),
         job_(std::move(spec.plan)),
         actors_(job_.plan.count) {}
 
@@ -50,6 +51,7 @@ class Coordinator {
     self_->send(up.actor, Msg<msg::TrainerAttach>::build([&](msg::TrainerAttach::Builder b) {
                   b.setMember(up.index);
                   b.setTerm(job_.plan.term);
+                  write(checkpoints_, b.initCheckpoints());
                 }));
   }
 
@@ -57,6 +59,11 @@ class Coordinator {
     if (down.index >= actors_.size()) return;
     actors_[down.index] = nullptr;
     take(input::Left{down.index, down.why.what, down.comes_back});
+  }
+
+  template <class Message>
+  void on_checkpoint_news(const Message& message) {
+    if (emit_) emit_(to_event(*message.read()));
   }
 
   void on_tick() {
@@ -173,6 +180,7 @@ class Coordinator {
   std::string path_;
   EventSink emit_;
   Determinism determinism_;
+  CheckpointTerms checkpoints_;
   JobState job_;
   WaitWatch watch_{now()};
   std::vector<caf::actor> actors_;  // by member; empty while it is down
@@ -207,6 +215,8 @@ caf::behavior run(Self* self, Node* node, const std::shared_ptr<CoordinatorSpec>
                                       read->getCounted(), read->getLoss()};
             });
           },
+          [&it](const Msg<msg::TrainCheckpointed>& m) { it.on_checkpoint_news(m); },
+          [&it](const Msg<msg::TrainHashes>& m) { it.on_checkpoint_news(m); },
           [&it](const Msg<msg::TrainHash>& m) {
             it.on_message([&](Member from) {
               auto read = m.read();

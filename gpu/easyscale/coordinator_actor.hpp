@@ -2,6 +2,7 @@
 #pragma once
 
 #include "actors/core/event.hpp"
+#include "gpu/easyscale/checkpoint/checkpoint_link.hpp"
 #include "gpu/easyscale/job/determinism.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 
@@ -18,6 +19,7 @@ struct CoordinatorSpec {
   JobPlan plan;
   EventSink emit;
   Determinism determinism = Determinism::d1;  ///< to tell
+  CheckpointTerms checkpoints = {};
 };
 
 /// The leader of a group of trainers: job_state.hpp as an actor. Hears of its members from their

@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t most_ranks = 4096;
 constexpr std::uint32_t largest_batch = 1U << 20U;
 constexpr std::uint32_t most_epochs = 1U << 20U;
+constexpr std::uint32_t most_kept = 1'000'000;
 
 Result<void> within(const char* key, std::uint32_t value, std::uint32_t most) {
   if (value >= 1 && value <= most) return {};
@@ -37,6 +38,7 @@ Result<void> check(capnp::DynamicStruct::Reader keys) {
   if (args.getClipNorm() < 0) {
     return fail(ErrorCode::invalid_argument, "clip_norm must not be negative");
   }
+  if (auto ok = within("checkpoint_keep", args.getCheckpointKeep(), most_kept); !ok) return ok;
   return within("epochs", args.getEpochs(), most_epochs);
 }
 
@@ -49,12 +51,15 @@ Result<caf::actor> lead(const SpawnContext& context) {
   const auto args = context.args.getAs<msg::TrainerArgs>();
   auto faults = easyscale::parse_faults(context.faults, context.count);
   if (!faults) return Failure(faults.error());
+  auto checkpoints = easyscale::checkpoint_terms(context, args);
+  if (!checkpoints) return Failure(checkpoints.error());
   return easyscale::spawn_coordinator(
       context.node,
       {context.path,
        {context.count, args.getRanks(), args.getEpochs(), std::move(*faults), context.term},
        context.emit,
-       easyscale::to_determinism(args.getDeterminism())});
+       easyscale::to_determinism(args.getDeterminism()),
+       std::move(*checkpoints)});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "gpu/easyscale/replica.hpp"
 
 #include "gpu/easyscale/byte_stream.hpp"
+#include "gpu/easyscale/checkpoint/layout_reader.hpp"
 #include "gpu/easyscale/engine/flat_tensors.hpp"
 #include "gpu/easyscale/engine/gradient_norm.hpp"
 #include "gpu/easyscale/job/sampler.hpp"
@@ -400,6 +401,31 @@ std::vector<std::byte> Replica::save() const {
   out.put_bytes(it.contexts);
   write_optimizer(*it.optimizer, out);
   return out.take();
+}
+
+Result<StateLayout> Replica::state_layout(std::span<const std::byte> saved) const {
+  const Impl& it = *impl_;
+  LayoutReader in(saved);
+  in.skip(sizeof(state_magic) + sizeof(state_version) + 4 * sizeof(std::uint64_t));
+  for (const auto& item : it.model->named_parameters()) in.take(item.key(), item.value());
+  std::vector<std::string> own(it.own_state.size());
+  for (const auto& item : it.model->named_buffers()) {
+    const auto at = std::find_if(it.own_state.begin(), it.own_state.end(),
+                                 [&](const at::Tensor& one) { return one.is_same(item.value()); });
+    if (at == it.own_state.end()) {
+      in.take(item.key(), item.value());
+    } else {
+      own[static_cast<std::size_t>(at - it.own_state.begin())] = item.key();
+    }
+  }
+  for (Rank rank = 0; rank < it.options.ranks; ++rank) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::string name = own[i].empty() ? std::to_string(i) : own[i];
+      in.take("rank." + std::to_string(rank) + "." + name, it.own_state[i]);
+    }
+  }
+  in.take_optimizer(*it.optimizer, it.model->named_parameters());
+  return in.done();
 }
 
 Result<void> Replica::load(std::span<const std::byte> state) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/easyscale/checkpoint/state_layout.hpp"
 #include "gpu/easyscale/engine/module_scan.hpp"
 #include "gpu/easyscale/job/job_state.hpp"
 #include "gpu/easyscale/job/vrank_tree.hpp"
@@ -96,6 +97,10 @@ class Replica {
   /// Parameters, buffers, contexts, optimizer slots and step as one block of bytes, always of one
   /// size once the first step is done. Equal states give equal bytes.
   [[nodiscard]] std::vector<std::byte> save() const;
+  /// Where which tensor is in a block that `save` gave: parameters and buffers under their names in
+  /// the model, a rank's own as "rank.RANK.BUFFER", the optimizer's as "optimizer.PARAMETER.SLOT".
+  /// An error for other bytes.
+  [[nodiscard]] Result<StateLayout> state_layout(std::span<const std::byte> saved) const;
   /// Takes a saved state over; bytes of another model, version or size are refused and change
   /// nothing.
   Result<void> load(std::span<const std::byte> state);

@@ -6,6 +6,7 @@
 #include "actors/core/reason.hpp"
 #include "actors/net/bulk/bulk.hpp"
 #include "actors/net/crypto.hpp"
+#include "gpu/easyscale/checkpoint/trainer_link.hpp"
 #include "gpu/easyscale/engine/script_program.hpp"
 #include "gpu/easyscale/job/member_state.hpp"
 #include "gpu/easyscale/job/step_slots.hpp"
@@ -15,6 +16,7 @@
 #include "gpu/easyscale/wire_link.hpp"
 
 #include <caf/event_based_actor.hpp>
+#include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 #include <kj/exception.h>
 #include <unistd.h>
@@ -30,6 +32,9 @@ namespace {
 struct GoOn {
   using actor_message = void;
   std::uint64_t ticket = 0;
+};
+struct CheckpointNewsCame {
+  using actor_message = void;
 };
 
 class Trainer;
@@ -51,7 +56,7 @@ class Trainer {
     coordinator_ = sender;
     term_ = term;
     guarded([&] {
-      const auto hello = replica_ || failure_ ? greet_again() : make_replica();
+      const auto hello = replica_ || failure_ ? greet_again() : make_replica(*message.read());
       if (!hello) return report(hello.error());
       self_->send(coordinator_, to_message(*hello));
     });
@@ -106,6 +111,10 @@ class Trainer {
     if (member_) carry_out(member_->go_on(ticket));
   }
 
+  void on_checkpoint_news() {
+    if (checkpoints_) checkpoints_->send_news(*self_, coordinator_);
+  }
+
   void on_ask(const Msg<msg::TrainAsk>& message) {
     if (!is_ordered()) return;
     auto read = message.read();
@@ -143,7 +152,7 @@ class Trainer {
     member_.reset();  // nothing more is done
   }
 
-  Result<Hello> make_replica() {
+  Result<Hello> make_replica(msg::TrainerAttach::Reader attach) {
     const auto program = spec_.programs.find(spec_.program);
     if (program == spec_.programs.end()) {
       std::string known;
@@ -156,6 +165,13 @@ class Trainer {
     if (!made) return Failure(made.error());
     replica_.emplace(std::move(*made));
     Hello hello = make_hello(load_saved(std::nullopt));
+    checkpoints_.emplace(read_terms(attach.getCheckpoints()), hello.fingerprint, spec_.options,
+                         *replica_, news_sender());
+    if (!hello.resume) {
+      auto resumed = checkpoints_->resume();
+      if (!resumed) return Failure(resumed.error());
+      hello.resume = *resumed;
+    }
     const bool chain = spec_.determinism == Determinism::d0;
     member_.emplace(spec_.member,
                     ExchangeShape{spec_.options.ranks, spec_.group, hello.gradient, hello.buffers,
@@ -181,6 +197,15 @@ class Trainer {
             resume,
             scan.text(),
             scan.costs()};
+  }
+
+  // What the checkpoints' thread calls.
+  std::function<void()> news_sender() {
+    return [addr = self_->address()] {
+      if (const auto self = caf::actor_cast<caf::actor>(addr)) {
+        caf::anon_send(self, CheckpointNewsCame{});
+      }
+    };
   }
 
   // Loads the newest saved state if it is of a later step than `than`, and gives its step. One that
@@ -217,6 +242,8 @@ class Trainer {
   }
 
   void tell_hash() {
+    checkpoints_->flush();  // a job is done when its last checkpoint is written
+    on_checkpoint_news();
     Sha256 parameters;
     parameters.update(replica_->parameter_bytes());
     Sha256 state;
@@ -287,6 +314,7 @@ class Trainer {
     }
   }
   void carry_out(act::Save& act) {
+    if (checkpoints_->wants(act.step)) checkpoints_->keep(act.step, snapshot());
     if (spec_.state_fd < 0) return;
     const auto saved = slots_.save(act.step, snapshot().bytes());
     if (!saved) log_warn("{}", saved.error().what);  // costs safety if all die, not correctness
@@ -313,6 +341,7 @@ class Trainer {
   caf::actor coordinator_;
   Term term_ = 0;  ///< of the coordinator
   std::optional<Replica> replica_;
+  std::optional<TrainerCheckpoints> checkpoints_;  // of the replica
   std::optional<MemberState> member_;
   std::optional<Error> failure_;
   std::map<Member, Peer> peers_;
@@ -326,6 +355,7 @@ caf::behavior run(Self* self, Node* node, const std::shared_ptr<TrainerSpec>& sp
   self->state = std::make_unique<Trainer>(self, *node, std::move(*spec));
   auto& it = *self->state;
   return {[&it](const Msg<msg::TrainerAttach>& m) { it.on_attach(m); },
+          [&it](CheckpointNewsCame) { it.on_checkpoint_news(); },
           [&it](const Msg<msg::TrainView>& m) { it.on_view(m); },
           [&it](const Msg<msg::TrainState>& m) { it.on_state(m); },
           [&it](const Msg<msg::TrainPiece>& m) { it.on_piece(m); },

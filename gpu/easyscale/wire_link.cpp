@@ -20,6 +20,8 @@ void add_messages(MessageTypes& types) {
   types.add<msg::TrainAsk>();
   types.add<msg::TrainEvaluated>();
   types.add<msg::TrainHash>();
+  types.add<msg::TrainCheckpointed>();
+  types.add<msg::TrainHashes>();
 }
 
 void write_ref(msg::ActorRef::Builder to, const ActorRef& ref) {

@@ -36,7 +36,7 @@ ROOMS = {
                     WIRE | {"caf", "log"}),
     "actors/control": (("basic types", "messages", "actors/base", "actors/net", "actors/core"),
                        WIRE | {"caf", "log", "prometheus", "toml", "json", "boost", "sqlite"}),
-    "gpu": (("basic types",), {"expected", "torch", "cuda"}),
+    "gpu": (("basic types",), {"expected", "torch", "cuda", "json"}),
     "preprocess": (("basic types",), {"expected", "torch", "jpeg"}),
     "vmft": (("basic types",), {"expected", "kvm", "libvirt", "compression"}),
 }

@@ -5,6 +5,7 @@
 import json
 import pathlib
 import re
+import shutil
 import signal
 import unittest
 
@@ -111,6 +112,20 @@ class Cluster(unittest.TestCase):
         self.assertLessEqual(done["redone_steps"], 1)
         for host in self.hosts:
             self.assertTrue(wait_until(lambda h=host: not h.launched(), 10), "a trainer is left")
+
+    def test_a_job_goes_on_from_a_checkpoint_that_its_hosts_wrote(self):
+        for name in ("h1", "h2"):
+            self.host(name)
+        first = self.finish(self.start("--set", "trainers.args.checkpoint_every=10"), [])
+        run = next(pathlib.Path(self.home.folder.name, "digits").iterdir())
+        written = sorted((run / "checkpoints/trainers").glob("step-*"))
+        self.assertEqual(int(written[-1].name[5:]), first["steps"])
+        shutil.rmtree(written[-1])
+        events = []
+        done = self.finish(self.start("--resume", str(run), trainers=2), events)
+        self.assertEqual([event["step"] for event in events if event["event"] == "resume"],
+                         [int(written[-2].name[5:])])
+        self.assertEqual(done["params_sha256"], self.on_one_machine())
 
     def test_a_killed_trainer_is_started_again_and_its_host_tells_how_it_ended(self):
         self.host("only")

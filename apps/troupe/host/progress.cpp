@@ -131,6 +131,19 @@ std::string Progress::on_event(const Event& event, Time now) {
                             int_field(event, "members").value_or(0),
                             int_field(event, "step").value_or(0), text_field(event, "why")));
   }
+  if (event.name == "resume") {
+    return line(fmt::format("{}: goes on from step {}, {}", name_of(text_field(event, "path")),
+                            int_field(event, "step").value_or(0), text_field(event, "folder")));
+  }
+  if (event.name == "checkpoint_refused") {
+    return line(name_of(text_field(event, "path")) +
+                ": a checkpoint is not used: " + text_field(event, "why"));
+  }
+  if (event.name == "checkpoint_missed") {
+    return line(fmt::format("{}: no checkpoint of step {}, the job goes on: {}",
+                            name_of(text_field(event, "path")),
+                            int_field(event, "step").value_or(0), text_field(event, "why")));
+  }
   if (event.name == "waiting") return line(job_ + ": waiting for " + text_field(event, "what"));
   if (event.name == "done") {
     return line(status(now) +

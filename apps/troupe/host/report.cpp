@@ -2,11 +2,13 @@
 #include "apps/troupe/host/report.hpp"
 
 #include "apps/troupe/json.hpp"
+#include "gpu/easyscale/checkpoint/hash_file.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 #include <utility>
 
 namespace troupe {
@@ -24,6 +26,7 @@ void Reporter::report(Event event) {
     event.name = "group_done";
     results_.push_back(event);
   }
+  if (event.name == "hashes") return keep_hashes(event);
   tell(event);
 }
 
@@ -45,12 +48,32 @@ void Reporter::finish() {
   if (!spec_.json) tell_results();
 }
 
+void Reporter::complain_once(bool written, const LineFile& file) {
+  if (written) return;
+  std::fprintf(stderr, "%s; the run goes on, its record ends here\n",
+               file.status().error().what.c_str());
+}
+
+void Reporter::keep_hashes(const Event& event) {
+  if (!hashes_) {
+    hashes_.emplace(LineFile::open(spec_.run_dir / "hashes"));
+    complain_once(hashes_->write(easyscale::hash_file_head), *hashes_);
+  }
+  const auto step = static_cast<std::uint64_t>(int_field(event, "step").value_or(0));
+  std::istringstream tensors(text_field(event, "tensors"));
+  std::string lines;
+  std::string tensor;
+  std::string hash;
+  while (tensors >> tensor >> hash) {
+    lines += (lines.empty() ? "" : "\n") +
+             easyscale::hash_line(step, text_field(event, "path"), tensor, hash);
+  }
+  if (!lines.empty()) complain_once(hashes_->write(lines), *hashes_);
+}
+
 void Reporter::tell(const Event& event) {
   const auto text = to_text(event);
-  if (!file_.write(text)) {
-    std::fprintf(stderr, "%s; the run goes on, its record ends here\n",
-                 file_.status().error().what.c_str());
-  }
+  complain_once(file_.write(text), file_);
   if (spec_.json) {
     data_.write(text);
   } else if (const auto words = progress_.on_event(event, std::chrono::steady_clock::now());

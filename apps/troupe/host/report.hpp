@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ struct ReportSpec {
   std::filesystem::path run_dir;
 };
 
-/// Shows a run: lines for people on stderr, JSON or a result on stdout, everything in events.jsonl.
-/// A group's own `done` is told as `group_done`; the run's `done` is the last line, and only
-/// finish() writes it.
+/// Shows a run: lines for people on stderr, JSON or a result on stdout, everything in events.jsonl;
+/// the hashes of sampled states go to the file `hashes` instead
+/// (gpu/easyscale/checkpoint/hash_file.hpp). A group's own `done` is told as `group_done`; the
+/// run's `done` is the last line, and only finish() writes it.
 class Reporter {
  public:
   Reporter(ReportSpec spec, LineFile data);
@@ -36,10 +38,13 @@ class Reporter {
  private:
   void tell(const Event& event);
   void tell_results();
+  void keep_hashes(const Event& event);
+  void complain_once(bool written, const LineFile& file);
 
   ReportSpec spec_;
   LineFile data_;
   LineFile file_;
+  std::optional<LineFile> hashes_;  ///< made when there are some
   Progress::Time start_ = std::chrono::steady_clock::now();
   Progress progress_;
   std::vector<Event> results_;

@@ -216,8 +216,8 @@ class Decision {
     return sum / static_cast<double>(s_.epoch_losses.size());
   }
 
-  // Where the coordinator before this one may have ended: an epoch that has just been trained may
-  // not have been measured, and is measured again rather than never.
+  // Where the coordinator or the run before this one may have ended: an epoch that has just been
+  // trained may not have been measured, and is measured again rather than never.
   void take_over() {
     const std::uint64_t epoch = s_.step / s_.terms->steps_per_epoch;
     s_.highest = s_.step;
@@ -257,7 +257,7 @@ class Decision {
     s_.view = std::move(next);
     const bool takes_over = !s_.begun && s_.plan.term > 1;
     std::string reason = s_.begun ? why : takes_over ? "another coordinator took over" : "start";
-    if (takes_over) take_over();
+    if (takes_over || (!s_.begun && s_.step > 0)) take_over();
     if (resumed && !takes_over)
       reason += "; resumed from the saved state of step " + std::to_string(s_.step);
     if (!s_.began) s_.began = now_;

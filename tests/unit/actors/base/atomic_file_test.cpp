@@ -8,6 +8,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <string_view>
+#include <vector>
 
 namespace troupe {
 namespace {
@@ -25,6 +27,13 @@ BOOST_AUTO_TEST_CASE(replaces_the_whole_file_and_leaves_no_temporary_behind) {
   BOOST_TEST(read(path) == "second");
   const std::filesystem::directory_iterator files(scratch.path());
   BOOST_TEST(std::distance(begin(files), end(files)) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(pieces_follow_one_another) {
+  const test::Scratch scratch;
+  const std::vector<std::string_view> pieces = {"one, ", "", "two"};
+  BOOST_REQUIRE(write_file_atomically(scratch / "state", pieces));
+  BOOST_TEST(read(scratch / "state") == "one, two");
 }
 
 BOOST_AUTO_TEST_CASE(others_cannot_read_what_it_writes) {

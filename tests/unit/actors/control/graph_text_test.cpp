@@ -15,14 +15,14 @@ BOOST_AUTO_TEST_CASE(spells_out_what_was_left_to_its_default) {
       "[app]\nname = \"a\"\n[[actor]]\npath = \"x\"\nkind = \"easyscale.trainer\"\n";
   const auto loaded = parse_graph(small, "g.toml", {}, test::some_kinds());
   BOOST_TEST(loaded->resolved() ==
-             "[app]\nname = \"a\"\nseed = 1\n\n"
+             "[app]\nname = \"a\"\nseed = 1\ncheckpoint_dir = \"checkpoints\"\n\n"
              "[[actor]]\npath = \"x\"\nkind = \"easyscale.trainer\"\ncount = 1\n"
              "restart = \"permanent\"\nsupervisor = \".\"\nshutdown = \"3s\"\n"
              "backoff = { first = 100, most = 30000, calm = 60000 }\n"
              "needs = { cpus = 0, memory = 0, gpu = 0 }\n"
              "[actor.args]\nranks = 8\nbatch = 8\nepochs = 1\ndeterminism = \"d1\"\n"
              "accumulate = 1\nclip_norm = 0.0\nprecision = \"f32\"\ndevice = \"cpu\"\nreducer = "
-             "\"tree\"\n");
+             "\"tree\"\ncheckpoint_every = 0\ncheckpoint_keep = 3\nhash_every = 10\n");
 }
 
 BOOST_AUTO_TEST_CASE(reading_the_resolved_text_gives_the_same_graph) {

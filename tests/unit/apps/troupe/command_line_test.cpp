@@ -56,6 +56,30 @@ BOOST_AUTO_TEST_CASE(run_alone_has_the_defaults) {
   BOOST_TEST(run.sets.empty());
 }
 
+BOOST_AUTO_TEST_CASE(run_goes_on_from_a_run_and_compares_two) {
+  BOOST_TEST(options_of<RunOptions>({"run", "g.toml", "--resume", "digits/1"}).resume ==
+             "digits/1");
+  const auto verify = options_of<RunVerifyOptions>({"run", "verify", "a", "b", "-o", "json"});
+  BOOST_TEST(verify.a == "a");
+  BOOST_TEST(verify.b == "b");
+  BOOST_TEST((verify.output == Output::json));
+  BOOST_TEST(mistake({"run"}) == "troupe run: GRAPH is required");
+  BOOST_TEST(mistake({"run", "verify", "a"}) == "troupe run verify: RUN_B is required");
+}
+
+BOOST_AUTO_TEST_CASE(checkpoint_has_commands_of_its_own) {
+  const auto ls = options_of<CheckpointListOptions>({"checkpoint", "ls", "place", "-o", "name"});
+  BOOST_TEST(ls.place == "place");
+  BOOST_TEST((ls.output == Output::name));
+  BOOST_TEST(options_of<CheckpointVerifyOptions>({"checkpoint", "verify", "p"}).place == "p");
+  const auto diff = options_of<CheckpointDiffOptions>({"checkpoint", "diff", "a", "b"});
+  BOOST_TEST(diff.a == "a");
+  BOOST_TEST(diff.b == "b");
+  BOOST_TEST(mistake({"checkpoint", "lss"}) ==
+             "troupe checkpoint: no command 'lss', did you mean 'ls'?");
+  BOOST_TEST(mistake({"checkpoint", "diff", "a"}) == "troupe checkpoint diff: B is required");
+}
+
 BOOST_AUTO_TEST_CASE(values_of_set_arrive_as_they_were_written) {
   for (const std::string value :
        {"a.b=[1, 2]", "a.b={ c = \"d\" }", "a.b='x y'", "a.b=\"\\n\"", "a.b="}) {
@@ -143,9 +167,8 @@ BOOST_AUTO_TEST_CASE(a_misspelt_command_gets_the_one_that_was_meant) {
   BOOST_TEST(mistake({"graph", "chek", "f"}) ==
              "troupe graph: no command 'chek', did you mean 'check'?");
   BOOST_TEST(mistake({"frobnicate"}) ==
-             "troupe: no command 'frobnicate'; known: run, node, graph, ps, tree, top, logs, kill, "
-             "drain, doctor, "
-             "bench");
+             "troupe: no command 'frobnicate'; known: run, checkpoint, node, graph, ps, tree, top, "
+             "logs, kill, drain, doctor, bench");
 }
 
 BOOST_AUTO_TEST_CASE(a_misspelt_option_gets_the_one_that_was_meant) {

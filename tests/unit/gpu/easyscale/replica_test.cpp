@@ -7,6 +7,8 @@
 #include <ATen/ATen.h>
 #include <boost/test/unit_test.hpp>
 
+#include <cstring>
+
 namespace troupe::easyscale {
 namespace {
 
@@ -51,6 +53,58 @@ BOOST_AUTO_TEST_CASE(a_ranks_gradient_depends_on_state_step_and_rank_alone) {
   BOOST_TEST(std::vector<float>(again.gradient.begin(), again.gradient.end()) == expected,
              boost::test_tools::per_element());
   BOOST_TEST(again.report.loss == first.report.loss);
+}
+
+// The bytes of a tensor of a saved state.
+std::vector<std::byte> bytes_at(const std::vector<std::byte>& saved, const StateLayout& layout,
+                                const std::string& name) {
+  for (const StateTensor& tensor : layout.tensors) {
+    if (tensor.info.name != name) continue;
+    const auto begin = saved.begin() + static_cast<std::ptrdiff_t>(tensor.offset);
+    return {begin, begin + static_cast<std::ptrdiff_t>(byte_size(tensor.info).value())};
+  }
+  BOOST_FAIL("there is no " + name);
+  return {};
+}
+
+BOOST_AUTO_TEST_CASE(the_tensors_of_a_saved_state_are_where_its_layout_says) {
+  const auto program = std::make_shared<LineProgram>();
+  Replica replica = make(program);
+  const auto made = program->made;  // before any step: no optimizer state yet
+  BOOST_TEST(replica.state_layout(replica.save()).value().tensors.size() == 10U);
+  for (int i = 0; i < 2; ++i) do_step(replica);
+  const auto saved = replica.save();
+  const auto layout = replica.state_layout(saved).value();
+  BOOST_TEST(layout.optimizer == "adam");
+  std::vector<std::byte> parameters;
+  for (const auto& item : made->named_parameters()) {
+    const auto bytes = bytes_at(saved, layout, item.key());
+    parameters.insert(parameters.end(), bytes.begin(), bytes.end());
+    BOOST_TEST(bytes_at(saved, layout, "optimizer." + item.key() + ".exp_avg_sq").size() ==
+               bytes.size());
+  }
+  BOOST_TEST((parameters == replica.parameter_bytes()));
+  const auto number = [&]<class T>(const std::string& name, T value) {
+    const auto bytes = bytes_at(saved, layout, name);
+    BOOST_REQUIRE(bytes.size() == sizeof(T));
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  };
+  BOOST_TEST(number("norm.num_batches_tracked", 0.0F) == 2);  // the model makes all of one type
+  BOOST_TEST(number("optimizer.linear.weight.step", std::int64_t{0}) == 2);
+  BOOST_TEST(
+      (bytes_at(saved, layout, "rank.0.memory") != bytes_at(saved, layout, "rank.1.memory")));
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_saved_state_have_no_layout) {
+  Replica replica = make();
+  do_step(replica);
+  auto saved = replica.save();
+  saved.pop_back();
+  BOOST_TEST(!replica.state_layout(saved));
+  saved.resize(40);
+  BOOST_TEST(!replica.state_layout(saved));
+  BOOST_TEST(!replica.state_layout({}));
 }
 
 BOOST_AUTO_TEST_CASE(training_goes_on_bit_by_bit_in_another_replica_with_the_saved_state) {

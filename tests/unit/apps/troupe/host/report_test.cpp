@@ -33,6 +33,23 @@ struct Fixture {
 
 BOOST_FIXTURE_TEST_SUITE(report, Fixture)
 
+BOOST_AUTO_TEST_CASE(hashes_go_to_a_file_of_their_own) {
+  const std::string hash(64, 'a');
+  auto reporter = make(true);
+  reporter.report({"hashes",
+                   {{"path", "/jobs/job/a"},
+                    {"step", std::int64_t{10}},
+                    {"tensors", "w " + hash + "\nv " + hash + "\n"}}});
+  reporter.report(
+      {"hashes", {{"path", "/jobs/job/b"}, {"step", std::int64_t{20}}, {"tensors", "w " + hash}}});
+  const std::vector<std::string> expected = {"troupe-hashes 1", "10 /jobs/job/a w " + hash,
+                                             "10 /jobs/job/a v " + hash,
+                                             "20 /jobs/job/b w " + hash};
+  BOOST_TEST(lines("hashes") == expected, boost::test_tools::per_element());
+  BOOST_TEST(lines("out").empty());
+  BOOST_TEST(lines("events.jsonl").empty());
+}
+
 BOOST_AUTO_TEST_CASE(the_runs_done_is_the_last_line_and_comes_when_all_has_ended) {
   auto reporter = make(true);
   reporter.report(done("/jobs/job/b", "bb"));

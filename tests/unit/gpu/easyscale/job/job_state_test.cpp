@@ -104,6 +104,40 @@ BOOST_AUTO_TEST_CASE(the_newest_saved_state_is_resumed_when_all_have_died) {
   BOOST_TEST(views[0].view.donor == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_job_goes_on_from_a_state_that_its_trainers_bring_along) {
+  JobState job(JobPlan{2, 4, 2, {}});
+  static_cast<void>(step(job, input::Joined{0, hello(1)}, now));
+  const auto begin = step(job, input::Joined{1, hello(1)}, now);
+  const auto views = all_of<effect::SendView>(begin);
+  BOOST_REQUIRE(views.size() == 2U);
+  BOOST_TEST(views[0].view.step == 1U);
+  BOOST_TEST(all_of<effect::AskEvaluate>(begin).empty());
+  static_cast<void>(step(job, input::Holds{1, job.view.generation, 1}, now));
+  static_cast<void>(ready(job, 0));
+  const auto commit = ready(job, 1);
+  BOOST_TEST(all_of<effect::ReportStep>(commit).front().step == 2U);
+  const auto ask = all_of<effect::AskEvaluate>(commit);
+  BOOST_REQUIRE(ask.size() == 1U);
+  const auto epoch =
+      all_of<effect::ReportEpoch>(step(job, input::Evaluated{ask[0].to, 0, 9, 10}, now));
+  BOOST_REQUIRE(epoch.size() == 1U);
+  BOOST_TEST(epoch[0].loss.value() == 2.5);  // of the step that it did itself
+}
+
+BOOST_AUTO_TEST_CASE(a_state_of_the_last_step_is_measured_and_hashed_and_that_is_all) {
+  JobState job(JobPlan{1, 4, 2, {}});
+  const auto begin = step(job, input::Joined{0, hello(4)}, now);
+  const auto ask = all_of<effect::AskEvaluate>(begin);
+  BOOST_REQUIRE(ask.size() == 1U);
+  BOOST_TEST(ask[0].epoch == 1U);
+  const auto hash = step(job, input::Evaluated{0, 1, 9, 10}, now);
+  BOOST_TEST(all_of<effect::AskHash>(hash).size() == 1U);
+  const auto end = all_of<effect::Finish>(step(job, input::Hashed{0, "aa", "bb"}, now));
+  BOOST_REQUIRE(end.size() == 1U);
+  BOOST_TEST(end[0].test_accuracy == 0.9);
+  BOOST_TEST(end[0].redone == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_lost_state_is_an_error_and_not_a_fresh_start) {
   JobState job = started(1);
   static_cast<void>(ready(job, 0));
