@@ -74,10 +74,15 @@ bool RemoteActors::encode(const caf::mailbox_element& element, Frame& frame) con
   return true;
 }
 
+ActorNumber RemoteActors::number_of(const caf::strong_actor_ptr& sender) {
+  if (!sender) return 0;
+  return sender->nid == system_.node() ? sender->id() : locals_.expose_foreign(*sender);
+}
+
 void RemoteActors::forward(RemoteProxy& proxy, caf::mailbox_element& element) {
   auto& node = proxy.remote_node();
   const auto& content = element.content();
-  const auto source = element.sender ? element.sender->id() : 0;
+  const auto source = number_of(element.sender);
   if (content.match_elements<caf::exit_msg>()) {
     const auto& exit = content.get_as<caf::exit_msg>(0);
     return send_reason(FrameKind::exit, node, source, proxy.id(), {}, exit.reason);
@@ -95,7 +100,8 @@ void RemoteActors::forward(RemoteProxy& proxy, caf::mailbox_element& element) {
               to_string(node.id));
     return bounce(element, caf::sec::unexpected_message);
   }
-  if (element.sender && proxy.last_sender.load(std::memory_order_acquire) != source) {
+  const bool ours = element.sender && source == element.sender->id();
+  if (ours && proxy.last_sender.load(std::memory_order_acquire) != source) {
     locals_.expose(*element.sender);
     proxy.last_sender.store(source, std::memory_order_release);
   }
@@ -103,8 +109,8 @@ void RemoteActors::forward(RemoteProxy& proxy, caf::mailbox_element& element) {
   if (asks) {
     const auto limit = AskLimit::current();
     frame.header.remaining_ms = static_cast<std::uint32_t>(limit.count());
-    pending_.add({element.sender, element.mid, node.id,
-                  PendingRequests::Clock::now() + limit + answer_grace});
+    pending_.add(source, {element.sender, element.mid, node.id,
+                          PendingRequests::Clock::now() + limit + answer_grace});
   }
   const auto outcome = send(node, std::move(frame));
   if (outcome == Sent::taken) return;
