@@ -134,6 +134,27 @@ void add_cluster(CLI::App& app, RunOptions& into, CLI::Option& in_process) {
       ->needs(cluster);
 }
 
+void add_scheduler(CLI::App& app, SchedulerOptions& into) {
+  app.add_option_function<std::string>(
+         "--scheduler",
+         [&into](const std::string& word) {
+           if (word != "sharing" && word != "stealing") {
+             throw CLI::ValidationError(
+                 "--scheduler",
+                 "no scheduler '" + word + "'" + did_you_mean(word, {"sharing", "stealing"}));
+           }
+           into.policy = word == "sharing" ? SchedulerOptions::Policy::sharing
+                                           : SchedulerOptions::Policy::stealing;
+         },
+         "How actors share threads: one queue for all (sharing, the default), or one for each "
+         "thread (stealing: for many actors on many cores)")
+      ->type_name("sharing|stealing");
+  app.add_option("--threads", into.threads,
+                 "Threads that run actors (default: as many as cores, 2 to 4)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(std::size_t{1}, SchedulerOptions::max_threads));
+}
+
 void add_run(CLI::App& root, RunOptions& into) {
   auto& app = *root.add_subcommand("run", "Run an application graph until it ends");
   app.add_option("GRAPH", into.graph, "The graph, a TOML file")->required();
@@ -193,6 +214,7 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
   add_secret(app, into.secret_file);
   app.add_flag("--encrypt", into.encrypt,
                "Encrypt all that nodes say to each other; all nodes of a cluster or none");
+  add_scheduler(app, into.scheduler);
   add_offers(app, into);
   // For the processes that a host node starts (actors/core/engine_process.cpp), so not in the help.
   app.add_flag("--launched", into.launched)->group("");

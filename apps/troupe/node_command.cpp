@@ -65,6 +65,7 @@ Result<NodeOptions> node_options(const NodeCommandOptions& options) {
   node.name = options.name.empty() ? default_name() : options.name;
   if (options.listen) node.listen = *options.listen;
   node.encrypt = options.encrypt;
+  node.scheduler = options.scheduler;
   auto secret = options.secret_fd ? ClusterSecret::from_fd(*options.secret_fd)
                                   : find_secret(options.secret_file, node.listen);
   if (!secret) return Failure(secret.error());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/node.hpp"
 #include "messages/ids.hpp"
 #include "messages/units.hpp"
 
@@ -40,6 +41,7 @@ struct NodeCommandOptions {
   std::optional<std::uint32_t> cpus;  ///< what it offers; empty: what the machine has
   std::optional<std::uint32_t> gpu;   ///< as above
   std::optional<Bytes> memory;        ///< as above
+  SchedulerOptions scheduler;         ///< --scheduler, --threads
   bool launched = false;              ///< a host node started it: it ends when `join` is gone
   std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
 };
