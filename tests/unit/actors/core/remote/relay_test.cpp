@@ -15,6 +15,7 @@
 #include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -130,6 +131,54 @@ BOOST_AUTO_TEST_CASE(who_is_passed_on_takes_no_place_of_an_actor_with_its_number
   hanging.receive([](const Note&) {}, [&](const caf::error& e) { why = from_caf(e); });
   BOOST_REQUIRE(why);
   BOOST_CHECK(why->code == ErrorCode::unavailable);
+}
+
+/// Milliseconds that the asker still waits, when the message comes; -1: not known.
+caf::behavior clock_watcher(caf::event_based_actor*) {
+  return {[](const Note& n) {
+    const auto left = n.due() ? *n.due() - std::chrono::steady_clock::now() : Millis(-1);
+    return note(static_cast<std::uint16_t>(std::chrono::duration_cast<Millis>(left).count()));
+  }};
+}
+
+BOOST_AUTO_TEST_CASE(an_actor_knows_how_long_who_asks_waits_also_where_it_is_passed_on) {
+  Cluster cluster;
+  const auto watcher = cluster.nodes[2]->system().spawn(clock_watcher);
+  const auto watcher_on_b = cluster.nodes[1]->resolve(cluster.nodes[2]->ref(watcher));
+  const auto relay = cluster.nodes[1]->system().spawn([=](caf::event_based_actor* self) {
+    return caf::behavior{[=](const Note& n) { return self->delegate(watcher_on_b, n); }};
+  });
+  cluster.ours = {watcher, relay};
+  caf::scoped_actor self{cluster.nodes[0]->system()};
+  for (const auto& whom : {watcher, relay}) {
+    auto& node = *cluster.nodes[whom == watcher ? 2 : 1];
+    const auto there = cluster.nodes[0]->resolve(node.ref(whom));
+    int left = -1;
+    troupe::ask(self, there, Millis(25000), note(0))
+        .receive([&](const Note& n) { left = n.read()->getPort(); }, [](const caf::error&) {});
+    BOOST_TEST(left > 0);
+    BOOST_TEST(left <= 25000);
+  }
+  BOOST_TEST(!note(0).due().has_value());
+  BOOST_TEST(!note(0).is_late());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_makes_no_actor_for_who_does_not_wait_any_more) {
+  Cluster cluster;
+  auto& node = *cluster.nodes[0];
+  const auto request = Msg<msg::Spawn>::build([](msg::Spawn::Builder b) { b.setKind("none"); });
+  const Msg<msg::Spawn> late(request.body(), {}, std::chrono::steady_clock::now());
+  BOOST_TEST(late.is_late());
+  caf::scoped_actor self{node.system()};
+  std::vector<ErrorCode> codes;
+  for (const auto& message : {request, late}) {
+    self->request(node.node_actor_of(node.self()), patience, message)
+        .receive([](const Msg<msg::Spawned>&) {},
+                 [&](const caf::error& e) { codes.push_back(from_caf(e).code); });
+  }
+  BOOST_REQUIRE(codes.size() == 2u);
+  BOOST_CHECK(codes[0] == ErrorCode::not_found);
+  BOOST_CHECK(codes[1] == ErrorCode::timeout);
 }
 
 }  // namespace
