@@ -13,7 +13,8 @@ namespace troupe {
 
 /// How long the asker of the request that this thread is sending waits for its answer. CAF keeps a
 /// request's time-out to itself; ask() says it here while the request passes through a proxy, so
-/// that it travels in the frame and nobody works for who has gone.
+/// that it travels in the frame: what waits too long is not sent, and handlers see by
+/// Msg::is_late() that nobody waits for them.
 class AskLimit {
  public:
   explicit AskLimit(Millis limit) : before_(std::exchange(current_, limit)) {}

@@ -8,14 +8,19 @@
 #include <capnp/serialize.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
 namespace troupe {
+
+/// When an asker stops waiting.
+using Due = std::optional<std::chrono::steady_clock::time_point>;
 
 /// How far a message of this size may be read: 8 times its words, 16 levels deep.
 inline capnp::ReaderOptions message_limits(std::size_t size) {
@@ -88,7 +93,8 @@ class Msg {
   using actor_message = void;
 
   Msg() = default;
-  Msg(Slice body, Slice blob) : body_(std::move(body)), blob_(std::move(blob)) {}
+  Msg(Slice body, Slice blob, Due due = {})
+      : body_(std::move(body)), blob_(std::move(blob)), due_(due) {}
 
   /// Makes a message: `fill` gets the builder of an empty S.
   template <class Fill>
@@ -105,10 +111,16 @@ class Msg {
 
   [[nodiscard]] const Slice& body() const { return body_; }
   [[nodiscard]] const Slice& blob() const { return blob_; }
+  /// Until when whoever sent this request waits for the answer, as far as that is known: where it
+  /// came from another node.
+  [[nodiscard]] Due due() const { return due_; }
+  /// Nobody waits for the answer any more: a handler can spare itself the work.
+  [[nodiscard]] bool is_late() const { return due_ && *due_ <= std::chrono::steady_clock::now(); }
 
  private:
   Slice body_;
   Slice blob_;
+  Due due_;
 };
 
 }  // namespace troupe

@@ -19,26 +19,32 @@ namespace troupe {
 /// Proto id on the other. Filled by main() before the node starts, then only read.
 class MessageTypes {
  public:
+  struct Parts {
+    Slice body;
+    Slice blob;
+    Due due;
+  };
   struct Type {
     std::uint64_t id;
     /// What an actor's mailbox takes. Throws kj::Exception where the body cannot be an S.
     caf::mailbox_element_ptr (*make)(caf::strong_actor_ptr sender, caf::message_id id, Slice body,
-                                     Slice blob);
-    std::pair<Slice, Slice> (*take)(const void* message);
+                                     Slice blob, Due due);
+    Parts (*take)(const void* message);
   };
 
   template <class S>
   void add() {
-    const Type type{capnp::typeId<S>(),
-                    [](caf::strong_actor_ptr sender, caf::message_id id, Slice body, Slice blob) {
-                      if (!has_plain_root(body.bytes())) (void)MessageView<S>(body.bytes());
-                      return caf::make_mailbox_element(std::move(sender), id, {},
-                                                       Msg<S>(std::move(body), std::move(blob)));
-                    },
-                    [](const void* message) {
-                      const auto& typed = *static_cast<const Msg<S>*>(message);
-                      return std::pair(typed.body(), typed.blob());
-                    }};
+    const Type type{
+        capnp::typeId<S>(),
+        [](caf::strong_actor_ptr sender, caf::message_id id, Slice body, Slice blob, Due due) {
+          if (!has_plain_root(body.bytes())) (void)MessageView<S>(body.bytes());
+          return caf::make_mailbox_element(std::move(sender), id, {},
+                                           Msg<S>(std::move(body), std::move(blob), due));
+        },
+        [](const void* message) {
+          const auto& typed = *static_cast<const Msg<S>*>(message);
+          return Parts{typed.body(), typed.blob(), typed.due()};
+        }};
     by_info_.insert_or_assign(&typeid(Msg<S>), type);
     by_type_.insert_or_assign(std::type_index(typeid(Msg<S>)), type);
     by_id_.insert_or_assign(type.id, type);

@@ -17,7 +17,7 @@ Node::Node(NodeOptions options, const ActorKinds& kinds)
     : options_(std::move(options)),
       kinds_(kinds),
       id_{options_.name, random_number()},
-      config_(std::make_unique<NodeConfig>(id_, kinds.messages())),
+      config_(std::make_unique<NodeConfig>(id_, kinds.messages(), options_.scheduler)),
       system_(std::make_unique<caf::actor_system>(*config_)),
       paths_(std::make_unique<PathRouter>(*system_)) {}
 
@@ -26,6 +26,11 @@ Result<std::unique_ptr<Node>> Node::start(NodeOptions options, const ActorKinds&
     return fail(ErrorCode::invalid_argument,
                 "'" + options.name +
                     "' is no node name: use letters, digits, '.', '_' and '-', at most 100");
+  }
+  if (options.scheduler.threads > SchedulerOptions::max_threads) {
+    return fail(ErrorCode::invalid_argument,
+                std::to_string(options.scheduler.threads) + " threads are too many for actors: " +
+                    std::to_string(SchedulerOptions::max_threads) + " at most");
   }
   std::unique_ptr<Node> node(new Node(std::move(options), kinds));
   if (auto opened = node->open(); !opened) return Failure(opened.error());

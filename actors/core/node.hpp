@@ -11,6 +11,7 @@
 
 #include <caf/actor.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,18 @@ class LoopbackHub;
 class PathRouter;
 struct NodeConfig;
 
+/// The threads on which a node's actors run, but for those that are detached or inline.
+struct SchedulerOptions {
+  enum class Policy {
+    sharing,   ///< one queue for all: the quickest round trips where cores are few, idle when idle
+    stealing,  ///< a queue for each thread: for very many actors on many cores; polls when idle
+  };
+  static constexpr std::size_t max_threads = 1024;
+
+  Policy policy = Policy::sharing;
+  std::size_t threads = 0;  ///< 0: as many as there are cores, but 2 at least and 4 at most
+};
+
 struct NodeOptions {
   std::string name;  ///< letters, digits, '.', '_', '-'; at most 100
   std::string version = program_version;
@@ -34,6 +47,7 @@ struct NodeOptions {
   NodeOffer offer;             ///< what it has for actors that others place here
   bool joins = false;          ///< it is about to join others: see Membership
   std::vector<Address> seeds;  ///< where members may listen: see Membership
+  SchedulerOptions scheduler;  ///< of this program's actors
   int state_fd = -1;           ///< passed on to the actors that are spawned here (SpawnContext)
 };
 
@@ -41,8 +55,8 @@ struct NodeOptions {
 /// actor that spawns kinds on request. Ends all its actors when it is destroyed.
 class Node {
  public:
-  /// `kinds` must outlive the node. Errors: a bad name, a port in use, a public address without
-  /// secret, UCX without a usable device.
+  /// `kinds` must outlive the node. Errors: a bad name, too many threads, a port in use, UCX
+  /// without a usable device.
   [[nodiscard]] static Result<std::unique_ptr<Node>> start(NodeOptions options,
                                                            const ActorKinds& kinds);
   ~Node();

@@ -75,6 +75,8 @@ void forget(Self* self, const caf::down_msg& down) {
 
 caf::result<Msg<msg::Spawned>> on_spawn(Self* self, Node& node, int state_fd,
                                         const Msg<msg::Spawn>& request) {
+  // Nobody would know of the actor.
+  if (request.is_late()) return to_caf(Error{ErrorCode::timeout, "the request came too late"});
   auto view = request.read();
   auto actor = spawn(node, state_fd, *view);
   if (!actor) return to_caf(actor.error());

@@ -7,6 +7,8 @@
 #include <caf/sec.hpp>
 #include <kj/exception.h>
 
+#include <exception>
+
 namespace troupe {
 namespace {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "actors/net/record.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace troupe {

@@ -234,6 +234,27 @@ void add_http(CLI::App& app, std::optional<Address>& into) {
               "nowhere)");
 }
 
+void add_scheduler(CLI::App& app, SchedulerOptions& into) {
+  app.add_option_function<std::string>(
+         "--scheduler",
+         [&into](const std::string& word) {
+           if (word != "sharing" && word != "stealing") {
+             throw CLI::ValidationError(
+                 "--scheduler",
+                 "no scheduler '" + word + "'" + did_you_mean(word, {"sharing", "stealing"}));
+           }
+           into.policy = word == "sharing" ? SchedulerOptions::Policy::sharing
+                                           : SchedulerOptions::Policy::stealing;
+         },
+         "How actors share threads: one queue for all (sharing, the default), or one for each "
+         "thread (stealing: for many actors on many cores)")
+      ->type_name("sharing|stealing");
+  app.add_option("--threads", into.threads,
+                 "Threads that run actors (default: as many as cores, 2 to 4)")
+      ->type_name("NUMBER")
+      ->check(CLI::Range(std::size_t{1}, SchedulerOptions::max_threads));
+}
+
 void add_run(CLI::App& root, RunOptions& into) {
   auto& app = *root.add_subcommand("run", "Run an application graph until it ends");
   app.add_option("GRAPH", into.graph, "The graph, a TOML file");
@@ -283,6 +304,7 @@ void add_node(CLI::App& root, NodeCommandOptions& into) {
   add_http(app, into.http);
   app.add_flag("--encrypt", into.encrypt,
                "Encrypt all that nodes say to each other; all nodes of a cluster or none");
+  add_scheduler(app, into.scheduler);
   // For the processes that a host node starts (actors/core/engine_process.cpp), so not in the help.
   app.add_flag("--launched", into.launched)->group("");
   app.add_option("--secret-fd", into.secret_fd)->group("")->check(CLI::NonNegativeNumber);

@@ -73,6 +73,7 @@ Result<NodeOptions> node_options(const NodeCommandOptions& options) {
     node.offer = make_offer(options.labels, options.cpus, options.memory, doctor::look_at_host());
     if (auto good = check_offer(node.offer); !good) return Failure(good.error());
   }
+  node.scheduler = options.scheduler;
   auto secret = options.secret_fd ? ClusterSecret::from_fd(*options.secret_fd)
                                   : find_secret(options.secret_file, node.listen);
   if (!secret) return Failure(secret.error());

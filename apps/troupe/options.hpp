@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actors/net/transport.hpp"
+#include "actors/core/node.hpp"
 #include "messages/ids.hpp"
 #include "messages/units.hpp"
 
@@ -67,6 +67,7 @@ struct NodeCommandOptions {
   std::optional<double> cpus;        ///< offered to actors; nothing: what this process may use
   std::optional<std::uint32_t> gpu;  ///< as above
   std::optional<Bytes> memory;       ///< as above
+  SchedulerOptions scheduler;        ///< --scheduler, --threads
   bool launched = false;             ///< a host node started it: it ends when `join` is gone
   std::optional<int> secret_fd;  ///< a descriptor from which the secret is read, instead of a file
 };

@@ -146,6 +146,13 @@ class Checkers(unittest.TestCase):
         self.assert_offence("messages/a.capnp:4", "schemas", why="--update")
         self.assert_content("schemas", "--update")
 
+    def test_docs_code_reports_code_that_no_program_has(self):
+        self.write("docs/page.md", "Text\n\n```cpp\nint f();\nint g();\n```\n")
+        self.write("tests/install/consumer/a.cpp", "// code\nint f();\nint g();\n")
+        self.assert_content("docs_code")
+        self.write("tests/install/consumer/a.cpp", "// code\nint f();\n\nint g();\n")
+        self.assert_offence("docs/page.md:4", "docs_code", why="in no source")
+
     def test_docs_commands_reports_commands_that_fail(self):
         self.write("deploy/setup", "")
         (self.root / "deploy/setup").chmod(0o755)

@@ -11,4 +11,5 @@ step(${CMAKE_COMMAND} -S ${source} -B ${scratch}/consumer -G Ninja
   -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher})
 step(${CMAKE_COMMAND} --build ${scratch}/consumer)
 step(${scratch}/consumer/consumer)
+step(${scratch}/consumer/lending)
 step(${prefix}/bin/troupe --version)

@@ -26,6 +26,11 @@ class RoguePeer {
         worker_->open(connections_[0]->handshake().theirs().worker_address, [](auto&) {}).value();
   }
 
+  ~RoguePeer() {
+    if (endpoint_ != nullptr) worker_->close(endpoint_);
+  }
+  RoguePeer(const RoguePeer&) = delete;
+
   /// Opens one more control connection, with a session of its own.
   [[nodiscard]] Result<void> call() {
     auto fd = begin_connect(to_);

@@ -98,8 +98,12 @@ void RemoteActors::deliver_data(const NodePtr& from, Frame& frame) {
     return;
   }
   auto source = header.source != 0 ? proxy(from, header.source) : nullptr;
+  Due due;
+  if (header.remaining_ms != 0 && id.is_request()) {
+    due = std::chrono::steady_clock::now() + std::chrono::milliseconds(header.remaining_ms);
+  }
   target.actor->enqueue(
-      type->make(std::move(source), id, std::move(frame.body), std::move(frame.blob)),
+      type->make(std::move(source), id, std::move(frame.body), std::move(frame.blob), due),
       lane(target.inlined));
 }
 

@@ -22,10 +22,17 @@ InlineUnit::~InlineUnit() {
   for (auto* job : jobs_) caf::intrusive_ptr_release(job);
 }
 
+void InlineUnit::exec_later(caf::resumable* job) {
+  if (running_) return system().scheduler().enqueue(job);
+  jobs_.push_back(job);
+}
+
 void InlineUnit::run() {
-  while (!jobs_.empty()) {
-    for (auto* job : std::exchange(jobs_, {})) resume(job);
-  }
+  if (jobs_.empty()) return;
+  running_ = true;
+  for (auto* job : jobs_) resume(job);
+  jobs_.clear();
+  running_ = false;
 }
 
 void InlineUnit::resume(caf::resumable* job) {

@@ -24,7 +24,9 @@ class InlineUnit final : public caf::execution_unit {
   explicit InlineUnit(caf::actor_system& system) : caf::execution_unit(&system) {}
   ~InlineUnit() override;
 
-  void exec_later(caf::resumable* job) override { jobs_.push_back(job); }
+  /// Frames wake actors of this lane. Whom their handlers wake in turn, or spawn, runs where actors
+  /// mostly do: it may take its time, and two that wake each other must not keep this thread.
+  void exec_later(caf::resumable* job) override;
   /// Runs what is there; an actor with much to do goes on in the scheduler.
   void run();
   /// How often a handler took longer than it may.
@@ -34,6 +36,7 @@ class InlineUnit final : public caf::execution_unit {
   void resume(caf::resumable* job);
 
   std::vector<caf::resumable*> jobs_;
+  bool running_ = false;
   std::uint64_t slow_ = 0;
 };
 

@@ -16,6 +16,21 @@ void LocalActors::serve(ActorNumber number, caf::actor_control_block& actor) {
   reachable_.insert_or_assign(number, caf::weak_actor_ptr(&actor, true));
 }
 
+ActorNumber LocalActors::expose_foreign(caf::actor_control_block& proxy) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = aliases_.find(&proxy); known != aliases_.end()) {
+    return known->second.number;
+  }
+  drop_ended(reachable_);
+  drop_ended(
+      aliases_, [](const auto& alias) -> const auto& { return alias.proxy; });
+  const auto number = next_alias_++;
+  const caf::weak_actor_ptr weak(&proxy, true);
+  reachable_.emplace(number, weak);
+  aliases_.emplace(&proxy, Alias{weak, number});
+  return number;
+}
+
 void LocalActors::run_inline(ActorNumber actor) {
   const std::lock_guard lock(mutex_);
   inlined_.insert(actor);

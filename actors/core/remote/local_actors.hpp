@@ -24,6 +24,10 @@ class LocalActors {
   void expose(caf::actor_control_block& actor);
   /// Makes the actor known under a number that is none of CAF's, too.
   void serve(ActorNumber number, caf::actor_control_block& actor);
+  /// The same for an actor of another node, for which this one sends something on to a third (an
+  /// actor that delegates a request): answers come to this node, under the number that is given.
+  /// Its own number would be that of some actor here.
+  [[nodiscard]] ActorNumber expose_foreign(caf::actor_control_block& proxy);
   void run_inline(ActorNumber actor);
   /// The actor has ended.
   void forget(ActorNumber actor);
@@ -32,8 +36,16 @@ class LocalActors {
   [[nodiscard]] bool is_inlined(ActorNumber actor);
 
  private:
+  struct Alias {
+    caf::weak_actor_ptr proxy;
+    ActorNumber number;
+  };
+  static constexpr ActorNumber first_alias = ActorNumber{1} << 63;  // CAF counts from 1
+
   std::mutex mutex_;
   std::unordered_map<ActorNumber, caf::weak_actor_ptr> reachable_;
+  std::unordered_map<caf::actor_control_block*, Alias> aliases_;
+  ActorNumber next_alias_ = first_alias;
   std::set<ActorNumber> inlined_;
 };
 

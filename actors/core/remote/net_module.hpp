@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/node.hpp"
 #include "actors/core/remote/remote_actors.hpp"
 
 #include <caf/actor_system.hpp>
@@ -10,7 +11,8 @@ namespace troupe {
 
 /// The configuration of a node's actor system: what the network module must know before it exists.
 struct NodeConfig : caf::actor_system_config {
-  NodeConfig(NodeId self, const MessageTypes& message_types);
+  NodeConfig(NodeId self, const MessageTypes& message_types,
+             const SchedulerOptions& scheduler = {});
 
   NodeId id;
   const MessageTypes& types;

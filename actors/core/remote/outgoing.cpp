@@ -11,8 +11,10 @@
 #include <caf/mailbox_element.hpp>
 #include <caf/system_messages.hpp>
 
+#include <algorithm>
 #include <bit>
-#include <tuple>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace troupe {
@@ -21,9 +23,20 @@ namespace {
 // A request is answered by its asker's own clock first; this one is for askers without a limit.
 constexpr auto answer_grace = std::chrono::seconds(1);
 
+/// For a frame's header, where 0 says that there is no limit.
+std::uint32_t as_header(Millis limit) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(limit.count(), 1, UINT32_MAX));
+}
+
 void bounce(const caf::mailbox_element& element, const caf::error& why) {
   if (!element.mid.is_request() || !element.sender) return;
   element.sender->enqueue(nullptr, element.mid.response_id(), caf::make_message(why), nullptr);
+}
+
+/// What is left until then; 0: no limit is known.
+std::uint32_t remaining(const Due& due) {
+  if (!due) return 0;
+  return as_header(std::chrono::ceil<Millis>(*due - std::chrono::steady_clock::now()));
 }
 
 }  // namespace
@@ -70,14 +83,22 @@ bool RemoteActors::encode(const caf::mailbox_element& element, Frame& frame) con
   if (type == nullptr) return false;
   frame.header.kind = FrameKind::data;
   frame.header.type = type->id;
-  std::tie(frame.body, frame.blob) = type->take(content.get(0));
+  auto parts = type->take(content.get(0));
+  frame.body = std::move(parts.body);
+  frame.blob = std::move(parts.blob);
+  frame.header.remaining_ms = remaining(parts.due);
   return true;
+}
+
+ActorNumber RemoteActors::number_of(const caf::strong_actor_ptr& sender) {
+  if (!sender) return 0;
+  return sender->nid == system_.node() ? sender->id() : locals_.expose_foreign(*sender);
 }
 
 void RemoteActors::forward(RemoteProxy& proxy, caf::mailbox_element& element) {
   auto& node = proxy.remote_node();
   const auto& content = element.content();
-  const auto source = element.sender ? element.sender->id() : 0;
+  const auto source = number_of(element.sender);
   if (content.match_elements<caf::exit_msg>()) {
     const auto& exit = content.get_as<caf::exit_msg>(0);
     return send_reason(FrameKind::exit, node, source, proxy.id(), {}, exit.reason);
@@ -95,16 +116,21 @@ void RemoteActors::forward(RemoteProxy& proxy, caf::mailbox_element& element) {
               to_string(node.id));
     return bounce(element, caf::sec::unexpected_message);
   }
-  if (element.sender && proxy.last_sender.load(std::memory_order_acquire) != source) {
+  const bool ours = element.sender && source == element.sender->id();
+  if (ours && proxy.last_sender.load(std::memory_order_acquire) != source) {
     locals_.expose(*element.sender);
     proxy.last_sender.store(source, std::memory_order_release);
   }
   const bool asks = element.mid.is_request() && element.sender;
   if (asks) {
-    const auto limit = AskLimit::current();
-    frame.header.remaining_ms = static_cast<std::uint32_t>(limit.count());
-    pending_.add({element.sender, element.mid, node.id,
-                  PendingRequests::Clock::now() + limit + answer_grace});
+    // Who is passed on waits as long as it said itself.
+    const auto said = ours ? 0 : frame.header.remaining_ms;
+    const auto limit = said == 0 ? AskLimit::current() : Millis(said);
+    frame.header.remaining_ms = as_header(limit);
+    pending_.add(source, {element.sender, element.mid, node.id,
+                          PendingRequests::Clock::now() + limit + answer_grace});
+  } else {
+    frame.header.remaining_ms = 0;
   }
   const auto outcome = send(node, std::move(frame));
   if (outcome == Sent::taken) return;

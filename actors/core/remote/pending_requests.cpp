@@ -7,8 +7,8 @@ PendingRequests::Key PendingRequests::key(ActorNumber asker, caf::message_id id)
   return {asker, id.request_id().integer_value()};
 }
 
-void PendingRequests::add(Request request) {
-  const auto at = key(request.asker->id(), request.id);
+void PendingRequests::add(ActorNumber asker, Request request) {
+  const auto at = key(asker, request.id);
   const std::lock_guard lock(mutex_);
   requests_[at] = std::move(request);
 }

@@ -28,7 +28,8 @@ class PendingRequests {
     Clock::time_point due;
   };
 
-  void add(Request request);
+  /// `asker`: the number by which the other node knows who asks.
+  void add(ActorNumber asker, Request request);
   /// Who asked `from` that; null: nobody did.
   [[nodiscard]] caf::strong_actor_ptr take(const NodeId& from, ActorNumber asker,
                                            caf::message_id id);

@@ -119,6 +119,8 @@ class RemoteActors final : public TransportHandler {
   void tell_watchers(const Note& note);
 
   // outgoing.cpp
+  /// By what number others know who sends something from here; 0: nobody.
+  [[nodiscard]] ActorNumber number_of(const caf::strong_actor_ptr& sender);
   [[nodiscard]] Sent send(RemoteNode& node, Frame frame);
   void send_reason(FrameKind kind, RemoteNode& node, ActorNumber source, ActorNumber target,
                    caf::message_id id, const caf::error& reason);

@@ -33,7 +33,11 @@ struct RmaWorker::Glue {
 std::unique_ptr<RmaWorker> RmaWorker::from_environment() {
   const char* set = std::getenv("TROUPE_RMA");
   const std::string_view asked = set == nullptr ? "" : set;
-  if (asked != "rdma" && asked != "cma") return nullptr;
+  if (asked.empty()) return nullptr;
+  if (asked != "rdma" && asked != "cma") {
+    log_warn("TROUPE_RMA={} is ignored: it may be rdma or cma", asked);
+    return nullptr;
+  }
   auto made = make(asked == "rdma" ? RmaKind::rdma : RmaKind::cma);
   if (made) return std::move(*made);
   log_warn("TROUPE_RMA={}: {}", asked, made.error().what);

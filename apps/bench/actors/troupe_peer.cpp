@@ -7,6 +7,7 @@
 #include "apps/bench/peer/traffic.hpp"
 #include "messages/bench.capnp.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace troupe::bench {

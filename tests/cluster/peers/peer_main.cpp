@@ -11,6 +11,7 @@
 #include "tests/cluster/peers/reader.hpp"
 #include "tests/cluster/peers/silent_node.hpp"
 
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 

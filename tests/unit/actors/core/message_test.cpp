@@ -84,14 +84,14 @@ BOOST_AUTO_TEST_CASE(a_body_that_cannot_be_one_is_refused_before_an_actor_gets_i
   BOOST_TEST(types.find(type->id)->make == type->make);
   BOOST_TEST(types.find(typeid(int)) == nullptr);
   const auto good = note("here");
-  const auto element = type->make(nullptr, caf::make_message_id(), good.body(), {});
+  const auto element = type->make(nullptr, caf::make_message_id(), good.body(), {}, {});
   BOOST_REQUIRE(element->content().match_elements<Note>());
   BOOST_TEST(element->content().get_as<Note>(0).body().data() == good.body().data());
   auto far_away = bytes_of(good);
   const std::uint64_t root = 1000u << 2 | std::uint64_t{1} << 32;  // a struct beyond the end
   std::memcpy(far_away.data() + 8, &root, sizeof root);
   BOOST_CHECK_THROW(
-      (void)type->make(nullptr, caf::make_message_id(), Slice::own(far_away), Slice()),
+      (void)type->make(nullptr, caf::make_message_id(), Slice::own(far_away), Slice(), {}),
       kj::Exception);
 }
 

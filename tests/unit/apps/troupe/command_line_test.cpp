@@ -129,6 +129,21 @@ BOOST_AUTO_TEST_CASE(run_joins_a_cluster_by_one_or_more_of_its_members) {
   BOOST_TEST(parse({"run", "g.toml", "--cluster", "127.0.0.1:1", "--in-process"}).exit_status == 2);
 }
 
+BOOST_AUTO_TEST_CASE(node_takes_what_its_actors_run_on) {
+  const auto usual = options_of<NodeCommandOptions>({"node"}).scheduler;
+  BOOST_CHECK(usual.policy == SchedulerOptions::Policy::sharing);
+  BOOST_TEST(usual.threads == 0u);
+  const auto set =
+      options_of<NodeCommandOptions>({"node", "--scheduler", "stealing", "--threads", "8"})
+          .scheduler;
+  BOOST_CHECK(set.policy == SchedulerOptions::Policy::stealing);
+  BOOST_TEST(set.threads == 8u);
+  BOOST_TEST(has(mistake({"node", "--scheduler", "staeling"}), "did you mean 'stealing'?"));
+  for (const char* wrong : {"0", "-1", "1025", "many"}) {
+    BOOST_TEST(has(mistake({"node", "--threads", wrong}), "--threads"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(node_takes_what_a_host_passes_to_the_processes_that_it_starts) {
   const auto node =
       options_of<NodeCommandOptions>({"node", "--name", "digits.trainers-0.1", "--join",

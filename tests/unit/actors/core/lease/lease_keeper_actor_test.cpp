@@ -10,6 +10,8 @@
 #include <caf/actor_system_config.hpp>
 #include <caf/scoped_actor.hpp>
 
+#include <stdexcept>
+
 namespace troupe {
 namespace {
 

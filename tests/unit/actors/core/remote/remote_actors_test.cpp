@@ -22,6 +22,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <thread>
 
 namespace troupe {

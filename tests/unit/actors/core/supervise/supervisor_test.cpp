@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <stdexcept>
 
 namespace troupe {
 namespace {

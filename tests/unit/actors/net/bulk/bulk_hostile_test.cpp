@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstring>
 #include <random>
 
 namespace troupe {

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fstream>
+#include <iterator>
 
 namespace troupe {
 namespace {
