@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(lines_are_read_by_step_and_tensor) {
 
 BOOST_AUTO_TEST_CASE(a_step_that_was_done_again_counts_as_it_was_last) {
   const auto again = line(10, "w", 'c') + line(10, "v", 'd');
-  for (const std::string between : {std::string(), line(20, "w", 'e')}) {
+  for (const auto& between : {std::string(), line(20, "w", 'e')}) {
     const auto run = parse(file(line(10, "w", 'a') + line(10, "v", 'b') + between + again));
     const auto& ten = run.at({group, 10});
     BOOST_REQUIRE(ten.size() == 2U);
