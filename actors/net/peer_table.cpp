@@ -16,8 +16,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t max_payload = max_body_bytes + max_blob_bytes + sizeof(Tag);
 
 /// Tells the asker's remaining time; false: it has none left.
-bool set_remaining(Outgoing& outgoing, Clock::time_point now) {
+bool set_remaining(Outgoing& outgoing) {
   if (!outgoing.due) return true;
+  const auto now = Clock::now();
   if (*outgoing.due <= now) return false;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*outgoing.due - now).count();
   outgoing.frame.header.remaining_ms =
@@ -139,13 +140,12 @@ void PeerTable::flush() {
 
 void PeerTable::flush(Peer& peer) {
   FrameWriter writer(worker_.header_limit());
-  const auto now = Clock::now();
   std::size_t packed = 0;
   while (!peer.queue.empty() && may_go(peer, peer.queue.front().frame.size(), packed)) {
     auto outgoing = peer.queue.pop();
     const auto size = outgoing.frame.size();
     peer.queued -= size;
-    if (!set_remaining(outgoing, now)) {
+    if (!set_remaining(outgoing)) {
       // Nobody waits for it: its credit comes back at once.
       FrameHeader expired = outgoing.frame.header;
       expired.message_id = 1;

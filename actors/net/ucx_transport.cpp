@@ -4,6 +4,7 @@
 // to do sleep in epoll over UCX's event descriptor, the wake-up and the control sockets.
 #include "actors/net/ucx_transport.hpp"
 
+#include "actors/base/coarse_clock.hpp"
 #include "actors/base/fd.hpp"
 #include "actors/base/log.hpp"
 #include "actors/net/accept_gate.hpp"
@@ -196,7 +197,7 @@ void UcxTransport::work() {
   for (const auto& id : std::exchange(lost_, {})) outbox_.forget(id);
   const auto patience = peers_->has_failed() ? std::chrono::milliseconds(0) : may_look_for();
   const bool idle = patience.count() > 0 && outbox_.may_sleep();
-  if (idle || next_look_ <= Clock::now()) look(idle ? patience : std::chrono::milliseconds(0));
+  if (idle || next_look_ <= coarse_now()) look(idle ? patience : std::chrono::milliseconds(0));
   outbox_.awake();
   keep_time();
 }
@@ -248,7 +249,7 @@ void UcxTransport::declare_dead(const NodeId& id, const Error& why) {
 void UcxTransport::look(std::chrono::milliseconds patience) {
   epoll_event events[64];
   const int count = ::epoll_wait(epoll_.get(), events, 64, static_cast<int>(patience.count()));
-  next_look_ = Clock::now() + look_every;
+  next_look_ = coarse_now() + look_every;
   for (int i = 0; i < count; ++i) {
     const int fd = events[i].data.fd;
     if (fd == outbox_.event().fd()) {
@@ -392,8 +393,8 @@ void UcxTransport::end(int fd, const Error& why) {
 }
 
 void UcxTransport::keep_time() {
+  if (coarse_now() < next_tick_) return;
   const auto now = Clock::now();
-  if (now < next_tick_) return;
   next_tick_ = now + tick;
   const auto before = std::exchange(ticked_, now);
   const auto pause = now - before;

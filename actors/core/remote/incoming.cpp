@@ -2,6 +2,7 @@
 //
 // What other nodes send to actors of this one. All of it runs on the transport's thread, but for
 // the observers of actors, which run where their actor ends.
+#include "actors/base/coarse_clock.hpp"
 #include "actors/base/log.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/remote/remote_actors.hpp"
@@ -176,7 +177,7 @@ void RemoteActors::link_for(const NodePtr& from, const FrameHeader& header) {
 
 void RemoteActors::on_pause() {
   inline_unit_.run();
-  const auto now = std::chrono::steady_clock::now();
+  const auto now = coarse_now();
   if (now < next_overdue_check_) return;
   next_overdue_check_ = now + overdue_check;
   answer_overdue();

@@ -179,6 +179,7 @@ void CreditReturns::done(const std::shared_ptr<Peer>& peer, Account& account, Ac
   const std::lock_guard lock(mutex_);
   if (closed_) return;
   ready_.emplace_back(peer, target);
+  any_ready_ = true;
   if (due_) due_();
 }
 
@@ -194,8 +195,9 @@ void CreditReturns::settle(Peer& peer, std::vector<std::pair<Key, Amount>>& into
 
 std::vector<std::pair<CreditReturns::Key, Amount>> CreditReturns::collect() {
   std::vector<std::pair<std::shared_ptr<Peer>, ActorNumber>> ready;
-  {
+  if (any_ready_) {
     const std::lock_guard lock(mutex_);
+    any_ready_ = false;
     ready.swap(ready_);
   }
   std::vector<std::pair<Key, Amount>> result;

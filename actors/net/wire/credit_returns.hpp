@@ -5,6 +5,7 @@
 #include "messages/frame.hpp"
 #include "messages/ids.hpp"
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -61,6 +62,7 @@ class CreditReturns : public std::enable_shared_from_this<CreditReturns> {
   bool closed_ = false;
   std::function<void()> due_;
   std::vector<std::pair<std::shared_ptr<Peer>, ActorNumber>> ready_;
+  std::atomic<bool> any_ready_{false};  ///< saves a lock where there is none
 };
 
 }  // namespace troupe

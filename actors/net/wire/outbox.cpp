@@ -46,6 +46,7 @@ std::optional<Outgoing> Outbox::pass(const NodeId& to, Frame frame) {
 void Outbox::call(Call call) {
   const std::lock_guard lock(mutex_);
   calls_.push_back(std::move(call));
+  calls_wait_ = true;
   wake_if_asleep();
 }
 
@@ -75,7 +76,9 @@ void Outbox::take(std::vector<Outgoing>& frames) {
 }
 
 std::vector<Outbox::Call> Outbox::take_calls() {
+  if (!calls_wait_) return {};
   const std::lock_guard lock(mutex_);
+  calls_wait_ = false;
   return std::exchange(calls_, {});
 }
 

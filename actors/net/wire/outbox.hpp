@@ -66,6 +66,7 @@ class Outbox {
   std::vector<Outgoing> frames_;
   std::vector<Call> calls_;
   std::vector<std::pair<NodeId, Error>> drops_;
+  std::atomic<bool> calls_wait_{false};  ///< these two: as below
   std::atomic<bool> drops_wait_{false};
   std::atomic<bool> filled_{false};  ///< there may be frames: saves a lock where there are none
   bool asleep_ = false;
