@@ -182,7 +182,6 @@ Result<void> ControlConnection::take_records() {
       return Failure(answer.error());
     }
     out_ += *answer;
-    if (auto flushed = flush(); !flushed) return flushed;
   }
   return {};
 }

@@ -48,8 +48,9 @@ class ControlConnection {
   [[nodiscard]] Clock::time_point due() const { return due_; }
   [[nodiscard]] bool wants_to_write() const { return !out_.empty() || connecting_; }
 
-  /// Reads and answers what is there. An error ends the connection; a goodbye or an end of the
-  /// stream is one too.
+  /// Takes in what is there; an error ends the connection, and a goodbye or an end of the stream is
+  /// one too. What it answers is for on_writable() to send, after the owner has looked at how far
+  /// the handshake has come: who reads the answer may be at the data port at once.
   [[nodiscard]] Result<void> on_readable();
   [[nodiscard]] Result<void> on_writable();
   /// Says why it ends, as far as the socket takes it.

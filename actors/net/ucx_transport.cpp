@@ -340,6 +340,7 @@ void UcxTransport::on_socket(int fd, std::uint32_t events) {
                                   : connection.refuse(noted.error());
     result = noted;
   }
+  if (result && (events & EPOLLIN) != 0) result = connection.on_writable();
   if (!result) return end(fd, result.error());
   watch(fd, EPOLLIN | (connection.wants_to_write() ? EPOLLOUT : 0u), EPOLL_CTL_MOD);
 }

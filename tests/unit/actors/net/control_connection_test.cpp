@@ -37,6 +37,8 @@ BOOST_AUTO_TEST_CASE(a_peer_that_never_stops_talking_is_heard_in_turns) {
   BOOST_REQUIRE(say(caller.start()));
   while (!caller.done()) {
     BOOST_REQUIRE(called.on_readable());
+    BOOST_TEST(unread(talker.get()) == 0);  // its owner has a look first
+    BOOST_REQUIRE(called.on_writable());
     char chunk[4096];
     const auto got = ::recv(talker.get(), chunk, sizeof chunk, 0);
     BOOST_REQUIRE(got > 0);
