@@ -12,7 +12,7 @@ namespace troupe::model {
 
 /// A node of the model whose membership is the real state machine. It joins as `troupe node` does,
 /// and goes on as a new incarnation when it must.
-class MemberProgram final : public Program {
+class MemberProgram : public Program {
  public:
   struct Setup {
     MembershipOptions options;

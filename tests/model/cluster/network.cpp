@@ -67,6 +67,12 @@ void Network::at(std::size_t machine, std::uint64_t life, std::function<void()> 
   }
 }
 
+void Network::later(std::size_t machine, Millis wait, std::function<void()> what) {
+  loop_.after(wait, [this, machine, life = machines_[machine].life, what = std::move(what)] {
+    at(machine, life, what);
+  });
+}
+
 void Network::start(std::size_t machine) {
   auto& here = machines_[machine];
   TROUPE_ASSERT(here.program == nullptr);

@@ -58,6 +58,8 @@ class Network {
   void drop(std::size_t from, const NodeId& id, const Error& why);
   /// `deliver` runs at the process of `to`, if it is still there and runs.
   void send(std::size_t from, const NodeId& to, std::function<void(Program&)> deliver);
+  /// Runs `what` at the process after that time, if it is still there; once it runs.
+  void later(std::size_t machine, Millis wait, std::function<void()> what);
   /// The process says goodbye and ends; with `again` it is started again after that time.
   void exit(std::size_t machine, std::optional<Millis> again);
   /// The process's own clock.

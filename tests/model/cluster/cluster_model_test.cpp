@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// 3 to 9 nodes, of which one to three want to be the one that acts, through seeded schedules of
+// faults of machines, connections, clocks and the store, against what is true of them:
+//   - at no moment of true time do two act;
+//   - somebody acts within 25 s in which the store is well and one node that may act is, too.
+// TROUPE_SEED=N runs one schedule, TROUPE_LONG=1 2,000 instead of 200.
+#include "tests/model/cluster/cluster_program.hpp"
+#include "tests/model/cluster/cluster_schedule.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace troupe::model {
+namespace {
+
+// A lease of 10 s of a node that died, a request whose answer never comes, a pause of 2 s.
+constexpr auto somebody_acts_within = Millis(25'000);
+constexpr auto all_well_for = Millis(60'000);
+constexpr auto look_every = Millis(100);
+
+struct Flaws {
+  bool heeds_expiry = true;
+};
+
+class Cluster {
+ public:
+  explicit Cluster(const ClusterSchedule& schedule, Flaws flaws = {})
+      : schedule_(schedule),
+        flaws_(flaws),
+        network_(loop_, schedule.machines.machines, schedule.machines.seed,
+                 schedule.machines.network,
+                 [this](Network&, std::size_t machine, const PeerInfo& self) {
+                   return make(machine, self);
+                 }),
+        store_(loop_, network_, schedule.machines.seed) {}
+
+  /// Gives what was wrong.
+  std::vector<std::string> run() {
+    const auto end = loop_.now() + schedule_.machines.length + all_well_for;
+    for (std::size_t i = 0; i < network_.size(); ++i) network_.start(i);
+    settled_once_ = true;
+    plan(schedule_.machines, loop_, network_, [](const Fault&) {});
+    for (const auto& span : schedule_.outages) {
+      loop_.after(span.at, [this] { store_.set_reachable(false); });
+      loop_.after(span.at + span.length, [this] { store_.set_reachable(true); });
+    }
+    for (const auto& span : schedule_.flaky) {
+      loop_.after(span.at, [this] { store_.set_flaky(true); });
+      loop_.after(span.at + span.length, [this] { store_.set_flaky(false); });
+    }
+    look();
+    loop_.run_until(end);
+    return wrong_;
+  }
+  [[nodiscard]] std::size_t terms() const { return terms_; }
+
+ private:
+  std::unique_ptr<Program> make(std::size_t machine, const PeerInfo& self) {
+    ClusterProgram::Parts parts;
+    parts.member.seeds = std::exchange(known_[machine], {});
+    parts.member.join = join_of(machine);
+    parts.member.changed = [](const NodeId&, const Member&) {};
+    parts.member.yielded = [this, machine](const NodeId&, std::vector<Address> known) {
+      known_[machine] = std::move(known);
+    };
+    if (machine < schedule_.controls) {
+      parts.lease = LeaseHolderModel::Setup{machine,
+                                            to_string(self.id),
+                                            flaws_.heeds_expiry,
+                                            [this](const Lease&) {
+                                              ++terms_;
+                                              check_singleton();
+                                            },
+                                            [] {},
+                                            [this] { check_singleton(); }};
+    }
+    return std::make_unique<ClusterProgram>(network_, store_, machine, self, std::move(parts));
+  }
+
+  /// At first all join the first machine; later anybody.
+  std::vector<Address> join_of(std::size_t machine) {
+    if (!settled_once_) {
+      return machine == 0 ? std::vector<Address>{} : std::vector{network_.address(0)};
+    }
+    std::vector<Address> to;
+    for (std::size_t i = 1; i < network_.size(); ++i) {
+      to.push_back(network_.address((machine + i) % network_.size()));
+    }
+    return to;
+  }
+
+  ClusterProgram* program(std::size_t machine) {
+    return dynamic_cast<ClusterProgram*>(network_.program(machine));
+  }
+
+  void check_singleton() {
+    std::string who;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < schedule_.controls; ++i) {
+      const auto* one = program(i);
+      if (one == nullptr || !one->acts()) continue;
+      ++count;
+      who += " " + to_string(network_.id(i));
+    }
+    if (count > 1) complain("two act:" + who);
+    if (count > 0) acted_ = loop_.now();
+  }
+
+  /// Every so often: does somebody act who could?
+  void look() {
+    check_singleton();
+    bool could = false;
+    for (std::size_t i = 0; i < schedule_.controls; ++i) {
+      auto& well = well_[i];
+      const bool is_well = store_.well() && store_.reaches(i) && network_.runs(i) &&
+                           !network_.delayed(i) && well.mark == network_.disturbances(i);
+      if (!is_well) well = {network_.disturbances(i), loop_.now()};
+      could = could || loop_.now() - well.since > somebody_acts_within;
+    }
+    if (could && loop_.now() - acted_ > somebody_acts_within) {
+      complain("nobody acts, nor has for 25 s");
+      acted_ = loop_.now();
+    }
+    loop_.after(look_every, [this] { look(); });
+  }
+
+  void complain(const std::string& what) {
+    if (wrong_.size() >= 10) return;
+    wrong_.push_back(std::to_string(loop_.now().time_since_epoch() / Millis(1)) + " ms: " + what);
+  }
+
+  struct Well {
+    std::uint64_t mark = 0;
+    TimePoint since{};
+  };
+
+  ClusterSchedule schedule_;
+  Flaws flaws_;
+  bool settled_once_ = false;
+  EventLoop loop_;
+  std::map<std::size_t, std::vector<Address>> known_;
+  std::map<std::size_t, Well> well_;
+  TimePoint acted_{};
+  std::size_t terms_ = 0;
+  std::vector<std::string> wrong_;
+  Network network_;
+  StoreService store_;
+};
+
+std::vector<std::uint64_t> seeds(std::uint64_t usual, std::uint64_t many) {
+  if (const char* seed = std::getenv("TROUPE_SEED"); seed != nullptr) return {std::stoull(seed)};
+  const char* thorough = std::getenv("TROUPE_LONG");
+  const bool all = thorough != nullptr && std::string(thorough) == "1";
+  std::vector<std::uint64_t> list(all ? many : usual);
+  for (std::uint64_t i = 0; i < list.size(); ++i) list[i] = i + 1;
+  return list;
+}
+
+std::string report(const ClusterSchedule& schedule, const std::vector<std::string>& wrong,
+                   const std::string& test) {
+  std::string text = to_string(schedule);
+  for (const auto& one : wrong) text += "\n  WRONG: " + one;
+  return text + "\nagain: TROUPE_SEED=" + std::to_string(schedule.machines.seed) +
+         " model_cluster --run_test='*/" + test + "'";
+}
+
+BOOST_AUTO_TEST_CASE(one_acts_and_never_two_whatever_happens) {
+  std::size_t terms = 0;
+  const auto list = seeds(200, 2000);
+  for (const auto seed : list) {
+    const auto schedule = make_cluster_schedule(seed);
+    Cluster cluster(schedule);
+    const auto wrong = cluster.run();
+    terms += cluster.terms();
+    if (wrong.empty()) continue;
+    BOOST_ERROR(report(schedule, wrong, "one_acts_and_never_two_whatever_happens"));
+    break;
+  }
+  BOOST_TEST_MESSAGE(terms << " terms");
+  if (list.size() > 1) BOOST_TEST(terms > list.size() * 3 / 2);  // else they tested nothing
+}
+
+// The model finds what it is there to find.
+
+/// In how many of 30 schedules that is found wrong.
+std::size_t wrong_runs(Flaws flaws, const std::string& sign) {
+  std::size_t count = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Cluster cluster(make_cluster_schedule(seed), flaws);
+    const auto wrong = cluster.run();
+    count += std::any_of(wrong.begin(), wrong.end(),
+                         [&](const auto& one) { return one.find(sign) != std::string::npos; });
+  }
+  return count;
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_heed_the_end_of_its_lease_acts_beside_another) {
+  Flaws flaws;
+  flaws.heeds_expiry = false;
+  BOOST_TEST(wrong_runs(flaws, "two act") > 5u);
+}
+
+}  // namespace
+}  // namespace troupe::model

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/model/cluster/cluster_schedule.hpp"
+
+#include <algorithm>
+#include <random>
+#include <sstream>
+
+namespace troupe::model {
+namespace {
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : random_(seed * 0xd1342543de82ef95ull + 7) {}
+  /// least to most, both included.
+  std::uint64_t of(std::uint64_t least, std::uint64_t most) {
+    return least + random_() % (most - least + 1);
+  }
+  Millis ms(std::uint64_t least, std::uint64_t most) { return Millis(of(least, most)); }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+/// At most `most` spans, over before the schedule is.
+std::vector<ClusterSchedule::Span> spans(Draw& draw, std::uint64_t most, Millis length) {
+  std::vector<ClusterSchedule::Span> list(draw.of(0, most));
+  const auto end = static_cast<std::uint64_t>(length.count());
+  for (auto& span : list) {
+    span.at = draw.ms(5000, end - 10'000);
+    span.length = std::min(draw.ms(500, 20'000), length - span.at);
+  }
+  return list;
+}
+
+}  // namespace
+
+ClusterSchedule make_cluster_schedule(std::uint64_t seed) {
+  Draw draw(seed);
+  ClusterSchedule schedule;
+  schedule.machines = make_schedule(seed);
+  // Connections lose nothing and keep the order, as the transport promises.
+  schedule.machines.network = {};
+  schedule.controls = draw.of(1, 3);
+  auto& faults = schedule.machines.faults;
+  for (std::size_t i = 0; i < faults.size(); i += 2) {  // more than chance has it befalls them
+    auto& fault = faults[i];
+    fault.machine %= schedule.controls;
+    if (fault.other == fault.machine)
+      fault.other = (fault.machine + 1) % schedule.machines.machines;
+  }
+  schedule.outages = spans(draw, 1, schedule.machines.length);
+  schedule.flaky = spans(draw, 2, schedule.machines.length);
+  return schedule;
+}
+
+std::string to_string(const ClusterSchedule& schedule) {
+  std::ostringstream out;
+  out << to_string(schedule.machines) << "\n  " << schedule.controls << " may act";
+  const auto list = [&](const char* what, const std::vector<ClusterSchedule::Span>& spans) {
+    for (const auto& span : spans) {
+      out << "\n  " << span.at.count() << " ms store " << what << " for " << span.length.count()
+          << " ms";
+    }
+  };
+  list("out", schedule.outages);
+  list("flaky", schedule.flaky);
+  return out.str();
+}
+
+}  // namespace troupe::model
