@@ -32,6 +32,25 @@ std::vector<ClusterSchedule::Span> spans(Draw& draw, std::uint64_t most, Millis 
   return list;
 }
 
+supervise::Rules draw_rules(Draw& draw, std::uint64_t seed) {
+  supervise::Rules rules;
+  rules.path = "/jobs/j";
+  rules.strategy = static_cast<Strategy>(draw.of(0, 2));
+  rules.seed = seed;
+  // In one of four it may give up.
+  rules.budget = RestartBudget(draw.of(0, 3) == 0 ? 3 : 1000, std::chrono::seconds(60));
+  const auto count = draw.of(2, 5);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    supervise::ChildRules child;
+    child.path = "/jobs/j/c" + std::to_string(i);
+    child.restart = draw.of(0, 2) == 0 ? Restart::transient : Restart::permanent;
+    if (i == 0) child.shutdown = Shutdown::infinity();
+    if (i > 0 && draw.of(0, 2) == 0) child.shutdown = Shutdown::brutal();
+    rules.children.push_back(child);
+  }
+  return rules;
+}
+
 }  // namespace
 
 ClusterSchedule make_cluster_schedule(std::uint64_t seed) {
@@ -50,6 +69,12 @@ ClusterSchedule make_cluster_schedule(std::uint64_t seed) {
   }
   schedule.outages = spans(draw, 1, schedule.machines.length);
   schedule.flaky = spans(draw, 2, schedule.machines.length);
+  schedule.rules = draw_rules(draw, seed);
+  const auto end = static_cast<std::uint64_t>(schedule.machines.length.count());
+  schedule.crashes.resize(draw.of(0, 6));
+  for (auto& crash : schedule.crashes) {
+    crash = {draw.ms(2000, end), draw.of(0, schedule.rules.children.size() - 1)};
+  }
   return schedule;
 }
 
@@ -64,6 +89,11 @@ std::string to_string(const ClusterSchedule& schedule) {
   };
   list("out", schedule.outages);
   list("flaky", schedule.flaky);
+  out << "\n  " << schedule.rules.children.size() << " children, strategy "
+      << static_cast<int>(schedule.rules.strategy);
+  for (const auto& crash : schedule.crashes) {
+    out << "\n  " << crash.at.count() << " ms crash of child " << crash.child;
+  }
   return out.str();
 }
 
