@@ -51,7 +51,8 @@ struct Launched @0xb7d092b4f618a207 {
 }
 
 struct EndLife @0xc8e1a3c50729b308 {
-  # To the host: end it, by SIGTERM or by SIGKILL. LifeEnded follows where it lives.
+  # From its owner to the host: end it, by SIGTERM or by SIGKILL. LifeEnded follows. Anybody may end
+  # an orphan.
   path @0 :Text;
   life @1 :UInt64;
   kill @2 :Bool;

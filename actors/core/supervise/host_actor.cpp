@@ -278,9 +278,11 @@ void greet(Self* self, const PeerInfo& peer) {
 
 void end_life(Self* self, msg::EndLife::Reader request) {
   const std::string path = request.getPath();
-  const auto order = self->state.table->end(path, request.getLife(), request.getKill(), now());
+  const auto asker = self->current_sender();
+  const auto order = self->state.table->end(path, request.getLife(), request.getKill(),
+                                            caf::to_string(asker), now());
   if (order) return carry_out(self, *order);
-  tell_owner(self, self->current_sender(), path, request.getLife(), "it is not there");
+  tell_owner(self, asker, path, request.getLife(), "it is not there, or another's");
 }
 
 Result<Msg<msg::Launched>> adopt(Self* self, msg::Adopt::Reader request) {

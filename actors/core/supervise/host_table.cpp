@@ -74,9 +74,10 @@ void HostTable::up(const std::string& path, const ActorRef& actor) {
 void HostTable::ended(const std::string& path) { lives_.erase(path); }
 
 std::optional<HostTable::Order> HostTable::end(const std::string& path, std::uint64_t life,
-                                               bool kill, Time now) {
+                                               bool kill, const std::string& owner, Time now) {
   const auto it = lives_.find(path);
   if (it == lives_.end() || it->second.life != life) return std::nullopt;
+  if (it->second.owner != owner && !it->second.orphan) return std::nullopt;
   it->second.phase = HostedLife::Phase::ending;
   it->second.ends_at.reset();
   // Its owner knows how long it may take; one that is gone cannot say.

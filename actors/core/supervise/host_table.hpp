@@ -77,9 +77,10 @@ class HostTable {
   /// The process is gone, or was never there.
   void ended(const std::string& path);
 
-  /// Somebody wants that life ended. Nothing: it is not here.
+  /// `owner` wants that life ended. Nothing: it is not here, or another's that is not gone; the
+  /// number of a life is unique for one owner only, so a late word of a former one may fit it.
   [[nodiscard]] std::optional<Order> end(const std::string& path, std::uint64_t life, bool kill,
-                                         Time now);
+                                         const std::string& owner, Time now);
   /// Errors: it is not here, it has not come up, it has an owner that is not gone.
   [[nodiscard]] Result<HostedLife> adopt(const std::string& path, std::uint64_t life,
                                          const std::string& owner);

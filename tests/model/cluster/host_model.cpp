@@ -51,9 +51,9 @@ void HostModel::adopt(const std::string& path, std::uint64_t life, const std::st
 void HostModel::end(const std::string& path, std::uint64_t life, bool kill,
                     const std::string& owner, const NodeId& from) {
   const auto* there = table_.find(path);
-  const bool others = there != nullptr && there->owner != owner;
-  const auto order = table_.end(path, life, kill, program_.now());
-  if (!order) return tell_owner(from, owner, path, life, "it is not there");
+  const bool others = there != nullptr && there->owner != owner && !there->orphan;
+  const auto order = table_.end(path, life, kill, owner, program_.now());
+  if (!order) return tell_owner(from, owner, path, life, "it is not there, or another's");
   if (others) program_.complain(owner + " ends " + path + ", which is another's");
   carry_out(*order);
 }

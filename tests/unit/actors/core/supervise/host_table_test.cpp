@@ -113,21 +113,37 @@ BOOST_AUTO_TEST_CASE(what_is_starting_or_ending_is_not_adopted) {
   table.owner_gone("boss", {});
   BOOST_TEST(test::why(table.adopt("/jobs/x/t/0", 1, "heir")) ==
              "/jobs/x/t/0 on node h1 is not up yet");
-  BOOST_TEST(table.end("/jobs/x/t/0", 1, false, {}).has_value());
+  BOOST_TEST(table.end("/jobs/x/t/0", 1, false, "boss", {}).has_value());
   BOOST_TEST(test::why(table.adopt("/jobs/x/t/0", 1, "heir")) ==
              "/jobs/x/t/0 on node h1 is being ended");
 }
 
 BOOST_AUTO_TEST_CASE(only_the_life_that_is_meant_is_ended) {
   auto table = with_one_up();
-  BOOST_TEST(!table.end("/jobs/x/t/0", 2, true, {}));
-  BOOST_TEST(!table.end("/jobs/x/t/1", 1, true, {}));
-  BOOST_CHECK((table.end("/jobs/x/t/0", 1, true, {}) == HostTable::Order{"/jobs/x/t/0", true}));
+  BOOST_TEST(!table.end("/jobs/x/t/0", 2, true, "boss", {}));
+  BOOST_TEST(!table.end("/jobs/x/t/1", 1, true, "boss", {}));
+  BOOST_CHECK(
+      (table.end("/jobs/x/t/0", 1, true, "boss", {}) == HostTable::Order{"/jobs/x/t/0", true}));
+}
+
+BOOST_AUTO_TEST_CASE(a_former_owner_ends_nothing_of_its_successor) {
+  auto table = with_one_up();
+  table.owner_gone("boss", {});
+  BOOST_REQUIRE(table.adopt("/jobs/x/t/0", 1, "heir"));
+  BOOST_TEST(!table.end("/jobs/x/t/0", 1, true, "boss", {}));
+  BOOST_TEST(table.adopt("/jobs/x/t/0", 1, "heir").has_value());
+  BOOST_TEST(table.end("/jobs/x/t/0", 1, true, "heir", {}).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(an_orphan_may_be_ended_by_anybody) {
+  auto table = with_one_up();
+  table.owner_gone("boss", {});
+  BOOST_TEST(table.end("/jobs/x/t/0", 1, false, "heir", {}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(who_is_being_ended_when_its_owner_goes_is_killed_in_time) {
   auto table = with_one_up();
-  BOOST_TEST(table.end("/jobs/x/t/0", 1, false, {}).has_value());
+  BOOST_TEST(table.end("/jobs/x/t/0", 1, false, "boss", {}).has_value());
   BOOST_TEST(!table.wake());  // its owner counts
   table.owner_gone("boss", Time{} + seconds(1));
   BOOST_CHECK(table.wake() == Time{} + seconds(4));
