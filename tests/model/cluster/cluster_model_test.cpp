@@ -11,11 +11,11 @@
 // TROUPE_SEED=N runs one schedule, TROUPE_LONG=1 2,000 instead of 200.
 #include "tests/model/cluster/cluster_program.hpp"
 #include "tests/model/cluster/cluster_schedule.hpp"
+#include "tests/model/cluster/seeds.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,6 +31,7 @@ constexpr auto look_every = Millis(100);
 struct Flaws {
   bool heeds_expiry = true;
   bool forgets_downs = false;
+  bool does_not_wait = false;
 };
 
 class Cluster {
@@ -86,7 +87,7 @@ class Cluster {
     };
     parts.may_act = machine < schedule_.controls;
     parts.heeds_expiry = flaws_.heeds_expiry;
-    parts.term = {schedule_.rules, flaws_.forgets_downs};
+    parts.term = {schedule_.rules, flaws_.forgets_downs, flaws_.does_not_wait};
     parts.acting = [this] { check_singleton(); };
     parts.complain = [this](const std::string& what) { complain(what); };
     return std::make_unique<ClusterProgram>(network_, store_, machine, self, parts);
@@ -216,23 +217,6 @@ class Cluster {
   StoreService store_;
 };
 
-std::vector<std::uint64_t> seeds(std::uint64_t usual, std::uint64_t many) {
-  if (const char* seed = std::getenv("TROUPE_SEED"); seed != nullptr) return {std::stoull(seed)};
-  const char* thorough = std::getenv("TROUPE_LONG");
-  const bool all = thorough != nullptr && std::string(thorough) == "1";
-  std::vector<std::uint64_t> list(all ? many : usual);
-  for (std::uint64_t i = 0; i < list.size(); ++i) list[i] = i + 1;
-  return list;
-}
-
-std::string report(const ClusterSchedule& schedule, const std::vector<std::string>& wrong,
-                   const std::string& test) {
-  std::string text = to_string(schedule);
-  for (const auto& one : wrong) text += "\n  WRONG: " + one;
-  return text + "\nagain: TROUPE_SEED=" + std::to_string(schedule.machines.seed) +
-         " model_cluster --run_test='*/" + test + "'";
-}
-
 BOOST_AUTO_TEST_CASE(one_acts_and_every_child_lives_once_whatever_happens) {
   std::size_t terms = 0;
   std::size_t adopted = 0;
@@ -246,8 +230,9 @@ BOOST_AUTO_TEST_CASE(one_acts_and_every_child_lives_once_whatever_happens) {
     adopted += cluster.adopted();
     gave_up += cluster.gave_up() ? 1 : 0;
     if (wrong.empty()) continue;
-    BOOST_ERROR(report(schedule, wrong, "one_acts_and_every_child_lives_once_whatever_happens"));
-    break;
+    BOOST_ERROR(report(to_string(schedule), seed, wrong,
+                       "one_acts_and_every_child_lives_once_whatever_happens"));
+    return;
   }
   BOOST_TEST_MESSAGE(terms << " terms, " << adopted << " lives adopted, " << gave_up << " gave up");
   if (list.size() == 1) return;
@@ -280,6 +265,22 @@ BOOST_AUTO_TEST_CASE(who_forgets_the_end_of_a_node_loses_children) {
   Flaws flaws;
   flaws.forgets_downs = true;
   BOOST_TEST(wrong_runs(flaws, " lives 0 times in the end") > 5u);
+}
+
+BOOST_AUTO_TEST_CASE(who_does_not_wait_for_the_end_of_a_life_has_two) {
+  Flaws flaws;
+  flaws.does_not_wait = true;
+  BOOST_TEST(wrong_runs(flaws, " lives twice") > 5u);
+}
+
+BOOST_AUTO_TEST_CASE(equal_seeds_give_equal_terms) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Cluster first(make_cluster_schedule(seed));
+    Cluster second(make_cluster_schedule(seed));
+    BOOST_TEST((first.run() == second.run()));
+    BOOST_TEST(first.terms() == second.terms());
+    BOOST_TEST(first.adopted() == second.adopted());
+  }
 }
 
 }  // namespace

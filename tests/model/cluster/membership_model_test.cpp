@@ -8,6 +8,7 @@
 // TROUPE_SEED=N runs one schedule, TROUPE_LONG=1 2,000 instead of 200.
 #include "tests/model/cluster/member_program.hpp"
 #include "tests/model/cluster/schedule.hpp"
+#include "tests/model/cluster/seeds.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -167,23 +168,6 @@ class Cluster {
   Network network_;
 };
 
-std::vector<std::uint64_t> seeds(std::uint64_t usual, std::uint64_t many) {
-  if (const char* seed = std::getenv("TROUPE_SEED"); seed != nullptr) return {std::stoull(seed)};
-  const char* thorough = std::getenv("TROUPE_LONG");
-  const bool all = thorough != nullptr && std::string(thorough) == "1";
-  std::vector<std::uint64_t> list(all ? many : usual);
-  for (std::uint64_t i = 0; i < list.size(); ++i) list[i] = i + 1;
-  return list;
-}
-
-std::string report(const Schedule& schedule, const std::vector<std::string>& wrong,
-                   const std::string& test) {
-  std::string text = to_string(schedule);
-  for (const auto& one : wrong) text += "\n  WRONG: " + one;
-  return text + "\nagain: TROUPE_SEED=" + std::to_string(schedule.seed) +
-         " model_cluster --run_test='*/" + test + "'";
-}
-
 BOOST_AUTO_TEST_CASE(every_view_is_right_in_time_whatever_happens) {
   std::size_t downs = 0;
   std::size_t yields = 0;
@@ -194,7 +178,8 @@ BOOST_AUTO_TEST_CASE(every_view_is_right_in_time_whatever_happens) {
     downs += cluster.downs();
     yields += cluster.yields();
     if (wrong.empty()) continue;
-    BOOST_ERROR(report(schedule, wrong, "every_view_is_right_in_time_whatever_happens"));
+    BOOST_ERROR(
+        report(to_string(schedule), seed, wrong, "every_view_is_right_in_time_whatever_happens"));
     if (std::getenv("TROUPE_SEED") == nullptr) break;
   }
   BOOST_TEST_MESSAGE(downs << " ends seen, " << yields << " incarnations given up");
@@ -212,9 +197,9 @@ BOOST_AUTO_TEST_CASE(busy_machines_are_not_taken_for_dead) {
     const bool good = wrong.empty() && cluster.downs() == 0;
     BOOST_TEST(good);
     if (!good) {
-      BOOST_ERROR(
-          cluster.downs() << " ends seen\n"
-                          << report(schedule, wrong, "busy_machines_are_not_taken_for_dead"));
+      BOOST_ERROR(cluster.downs() << " ends seen\n"
+                                  << report(to_string(schedule), seed, wrong,
+                                            "busy_machines_are_not_taken_for_dead"));
       break;
     }
   }

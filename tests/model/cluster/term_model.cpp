@@ -144,6 +144,7 @@ void TermModel::end(std::size_t index, bool kill) {
                                kill, key = key_, from = program_.id()](ClusterProgram& there) {
     there.host().end(path, life, kill, key, from);
   });
+  if (setup_.does_not_wait) ended(index, {ErrorCode::aborted, "it was told to end"}, "");
 }
 
 void TermModel::ended(std::size_t index, const Error& why, const std::string& lost_with) {

@@ -20,6 +20,7 @@ class TermModel {
   struct Setup {
     supervise::Rules rules;
     bool forgets_downs = false;  ///< it does not take the loss of a node for the end of a child
+    bool does_not_wait = false;  ///< what it has told to end is dead to it
   };
 
   TermModel(ClusterProgram& program, std::string key, Setup setup);
