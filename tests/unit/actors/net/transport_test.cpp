@@ -97,7 +97,7 @@ BOOST_DATA_TEST_CASE(who_is_dropped_is_told_why_and_never_comes_back, kinds, kin
   BOOST_REQUIRE(
       eventually([&] { return !pair.at_a.log().down.empty() && !pair.at_b.log().down.empty(); }));
   for (const auto* side : {&pair.at_a, &pair.at_b}) {
-    const auto& [peer, why] = side->log().down.front();
+    const auto [peer, why] = side->log().down.front();
     BOOST_TEST((why.code == ErrorCode::aborted));
     BOOST_TEST(why.what == "silent for 4 s");
   }

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_death_before_any_act_whatever_changes_nothing) {
 BOOST_AUTO_TEST_CASE(any_deaths_in_any_order_of_messages_change_nothing) {
   const char* only = std::getenv("TROUPE_SEED");
   const unsigned first = only ? static_cast<unsigned>(std::atoi(only)) : 1;
-  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 4000;
+  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 1500;
   std::uint64_t kills = 0;
   std::uint64_t lost_commits = 0;
   for (unsigned seed = first; seed <= last; ++seed) {
@@ -108,14 +108,14 @@ BOOST_AUTO_TEST_CASE(any_deaths_in_any_order_of_messages_change_nothing) {
     for (const auto& [step, times] : found.commits) lost_commits += times > 1 ? 1 : 0;
   }
   if (only) return;
-  BOOST_TEST(kills > 3000U);
-  BOOST_TEST(lost_commits > 10U);  // the hard case did come up
+  BOOST_TEST(kills > 1000U);
+  BOOST_TEST(lost_commits > 3U);  // the hard case did come up
 }
 
 BOOST_AUTO_TEST_CASE(any_deaths_of_members_that_may_not_come_up_or_back_leave_the_rest_going) {
   const char* only = std::getenv("TROUPE_SEED");
   const unsigned first = only ? static_cast<unsigned>(std::atoi(only)) : 1;
-  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 3000;
+  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 1500;
   unsigned finished = 0;
   for (unsigned seed = first; seed <= last; ++seed) {
     Scenario scenario;
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(any_deaths_of_members_that_may_not_come_up_or_back_leave_th
   }
   if (only) return;
   BOOST_TEST(finished > last / 2);
-  BOOST_TEST(finished < last - 100);  // it did happen that nobody was left
+  BOOST_TEST(finished < last - 50);  // it did happen that nobody was left
 }
 
 // Whatever was reported, perhaps by several coordinators, is the same as with one.
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(any_loss_of_coordinators_and_trainers_changes_nothing) {
   using Fate = Scenario::Fate;
   const char* only = std::getenv("TROUPE_SEED");
   const unsigned first = only ? static_cast<unsigned>(std::atoi(only)) : 1;
-  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 4000;
+  const unsigned last = only ? first : std::getenv("TROUPE_LONG") ? 100000 : 1500;
   std::uint64_t coordinators = 0;
   for (unsigned seed = first; seed <= last; ++seed) {
     Scenario scenario;
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(any_loss_of_coordinators_and_trainers_changes_nothing) {
     check_succession(scenario, found, undisturbed(scenario));
     coordinators += found.coordinators - 1;
   }
-  if (!only) BOOST_TEST(coordinators > 4000U);
+  if (!only) BOOST_TEST(coordinators > 1500U);
 }
 
 BOOST_AUTO_TEST_CASE(each_requested_fault_fires_once_and_changes_nothing) {
