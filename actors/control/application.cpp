@@ -214,6 +214,7 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
   how.state_fd = state_fd;
   how.group = job_ + "/" + std::string(actor.getPath());
   how.needs = needs_of(actor.getNeeds());
+  how.term = options_.term;
   std::error_code error;
   if (here) std::filesystem::create_directories(how.log.parent_path(), error);
   if (error) {

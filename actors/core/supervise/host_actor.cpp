@@ -300,15 +300,14 @@ Result<Msg<msg::Launched>> adopt(Self* self, msg::Adopt::Reader request) {
 }
 
 Msg<msg::LaunchedList> list(Self* self, msg::ListLaunched::Reader request) {
-  std::vector<const HostedLife*> up;
-  for (const auto* life : self->state.table->below(request.getUnder().cStr())) {
-    if (life->phase == HostedLife::Phase::up) up.push_back(life);
-  }
+  const auto lives = self->state.table->below(request.getUnder().cStr());
+  const auto asker = caf::to_string(self->current_sender());
   return Msg<msg::LaunchedList>::build([&](msg::LaunchedList::Builder b) {
-    auto entries = b.initEntries(static_cast<unsigned>(up.size()));
-    for (unsigned i = 0; i < up.size(); ++i) {
-      write_life(entries[i].initLaunched(), *up[i]);
-      entries[i].setOrphan(up[i]->orphan);
+    auto entries = b.initEntries(static_cast<unsigned>(lives.size()));
+    for (unsigned i = 0; i < lives.size(); ++i) {
+      write_life(entries[i].initLaunched(), *lives[i]);
+      entries[i].setOrphan(lives[i]->orphan || lives[i]->owner == asker);
+      entries[i].setReady(lives[i]->phase == HostedLife::Phase::up);
     }
   });
 }
