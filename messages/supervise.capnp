@@ -85,3 +85,9 @@ struct Adopt @0x9d36f81a5c7e080d {
   path @0 :Text;
   life @1 :UInt64;
 }
+
+struct Snapshot @0xae47092b6d8f191e {
+  # To a supervisor: the blob is what this life leaves for the next one.
+  path @0 :Text;
+  life @1 :UInt64;
+}

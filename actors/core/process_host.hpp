@@ -49,5 +49,7 @@ class ProcessHost : public std::enable_shared_from_this<ProcessHost> {
 /// Makes actors in this process, through their kind's own factory.
 [[nodiscard]] std::shared_ptr<ChildStarter> make_local_starter(
     std::function<Result<caf::actor>()> spawn);
+[[nodiscard]] std::shared_ptr<ChildStarter> make_local_starter(
+    std::function<Result<caf::actor>(const Kept&)> spawn);
 
 }  // namespace troupe

@@ -211,8 +211,10 @@ void make_way(Self* self, const std::string& path) {
   if (dead || self->state.table->orphan_at(path)) kill_and_bury(self, path);
 }
 
-Result<void> launch(Self* self, msg::Launch::Reader launch, const caf::strong_actor_ptr& asker,
+Result<void> launch(Self* self, const Msg<msg::Launch>& request, const caf::strong_actor_ptr& asker,
                     LaunchedPromise promise) {
+  auto view = request.read();
+  const msg::Launch::Reader launch = *view;
   auto& state = self->state;
   if (auto fine = check_launch(launch); !fine) return fine;
   if (!asker) return fail(ErrorCode::invalid_argument, "a launch for nobody");
@@ -240,7 +242,7 @@ Result<void> launch(Self* self, msg::Launch::Reader launch, const caf::strong_ac
   state.table->started(path, (*process)->pid());
   log_info("{} is launched as {} (process {})", path, *name, (*process)->pid());
   state.running[path] = {std::move(*process), asker, engine->log, launch.getGroup(),
-                         Awaited{promise, copy_spawn(launch.getSpawn())}};
+                         Awaited{promise, copy_spawn(launch.getSpawn(), copy_of(request.blob()))}};
   self->delayed_send(self, ready_time, NotReady{path, *name});
   return {};
 }
@@ -366,7 +368,7 @@ void look(Self* self) {
 caf::result<Msg<msg::Launched>> on_launch(Self* self, const Msg<msg::Launch>& request) {
   const auto asker = self->current_sender();  // which the promise takes
   auto promise = self->make_response_promise<Msg<msg::Launched>>();
-  if (auto begun = launch(self, *request.read(), asker, promise); !begun) {
+  if (auto begun = launch(self, request, asker, promise); !begun) {
     promise.deliver(to_caf(begun.error()));
   }
   return promise;

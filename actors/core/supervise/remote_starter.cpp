@@ -60,6 +60,7 @@ struct Want {
   ChildStarter::Report report;
   std::shared_ptr<LifeNews> news;
   bool adopts = false;  ///< where it lives already
+  Kept kept;
 };
 struct End {
   using actor_message = void;
@@ -144,14 +145,15 @@ void report(Child& child, Result<caf::actor> actor) {
   if (child.want.report) std::exchange(child.want.report, nullptr)(std::move(actor));
 }
 
-Msg<msg::Launch> launch_message(const Want& want) {
+Msg<msg::Launch> launch_message(Node& node, const Want& want) {
   const auto& actor = *want.actor;
-  return Msg<msg::Launch>::build([&](msg::Launch::Builder b) {
+  const auto fill = [&](msg::Launch::Builder b) {
     b.setLife(want.key.second);
     b.setGroup(actor.group);
     b.setNodeName(actor.node_name);
     b.setProgram(actor.binary);
     write_spawn(b.initSpawn(), *actor.spawn.read());
+    write_kept(b.getSpawn(), node, want.kept);
     auto variables = b.initEnvironment(static_cast<unsigned>(actor.environment.size()));
     for (unsigned i = 0; i < actor.environment.size(); ++i) {
       variables[i].setName(actor.environment[i].first);
@@ -159,7 +161,8 @@ Msg<msg::Launch> launch_message(const Want& want) {
     }
     b.setLog(actor.log.string());
     write_resources(b.initTakes(), actor.needs.amounts);
-  });
+  };
+  return Msg<msg::Launch>::build(fill, want.kept.state);
 }
 
 void on_launched(Self* self, const Key& key, msg::Launched::Reader answer) {
@@ -220,7 +223,7 @@ void launch_somewhere(Self* self, Child& child) {
   const auto id = chosen->node.id;
   go_to(self, child, *chosen);
   child.want.adopts = false;
-  ask(self, chosen->host, launch_time, launch_message(child.want))
+  ask(self, chosen->host, launch_time, launch_message(*state.node, child.want))
       .then([self, key = child.want.key](
                 const Msg<msg::Launched>& answer) { on_launched(self, key, *answer.read()); },
             [self, key = child.want.key, id](caf::error& why) {
@@ -423,12 +426,12 @@ class RemoteStarter final : public ChildStarter {
         placer_(std::move(placer)),
         actor_(std::make_shared<const HostedActor>(std::move(actor))) {}
 
-  std::unique_ptr<ChildLife> start(Report report) override {
+  std::unique_ptr<ChildLife> start(Report report, const Kept& kept) override {
     const bool adopts = lives_ == 0 && actor_->term > 1;
     // Later than all lives of former terms.
     const Key key{actor_->spawn.read()->getPath(), std::uint64_t{actor_->term} << 32 | ++lives_};
     auto news = std::make_shared<LifeNews>();
-    caf::anon_send(placer_, Want{key, actor_, std::move(report), news, adopts});
+    caf::anon_send(placer_, Want{key, actor_, std::move(report), news, adopts, kept});
     return std::make_unique<RemoteLife>(placer_, key, std::move(news));
   }
 

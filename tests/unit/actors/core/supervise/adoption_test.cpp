@@ -185,10 +185,12 @@ struct Owner {
     starter = processes->starter(std::move(actor));
   }
   void start() {
-    life = starter->start([this](Result<caf::actor> result) {
-      const std::lock_guard lock(mutex);
-      reported = std::move(result);
-    });
+    life = starter->start(
+        [this](Result<caf::actor> result) {
+          const std::lock_guard lock(mutex);
+          reported = std::move(result);
+        },
+        {});
   }
   /// The child, once it is reported.
   [[nodiscard]] std::optional<ActorRef> child() {
