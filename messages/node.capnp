@@ -55,13 +55,15 @@ struct Reason @0xbafc2e1046383506 {
 }
 
 struct Spawn @0xcb0d3f2157493607 {
-  # Request to a node's actor: make an actor of a kind.
+  # Request to a node's actor: make an actor of a kind. The blob is what an earlier life has left for it.
   kind @0 :Text;
   path @1 :Text;
   seed @2 :UInt64;
   index @3 :UInt32;
   count @4 :UInt32;
   args @5 :AnyPointer;
+  life @6 :UInt64;  # as its keeper counts
+  keeper @7 :ActorRef;  # takes Snapshot; absent: nobody does
 }
 
 struct Spawned @0xdc1e4032685a3708 {

@@ -67,14 +67,15 @@ struct LifeEnded @0xd9f2b4d6183ac409 {
 }
 
 struct ListLaunched @0xea03c5e7294bd50a {
-  # Answered with LaunchedList: all whose path begins with this one and whose actor lives.
+  # Answered with LaunchedList: all whose path begins with this one, whatever they are doing.
   under @0 :Text;
 }
 
 struct LaunchedList @0xfb14d6f83a5ce60b {
   struct Entry @0x8c25e7094b6df70c {
     launched @0 :Launched;
-    orphan @1 :Bool;  # whoever launched it is gone
+    orphan @1 :Bool;  # whoever launched or adopted it is gone, or is the asker
+    ready @2 :Bool;  # its actor lives, and nobody has asked it to end
   }
 
   entries @0 :List(Entry);
@@ -82,6 +83,12 @@ struct LaunchedList @0xfb14d6f83a5ce60b {
 
 struct Adopt @0x9d36f81a5c7e080d {
   # The sender takes the place of who launched this life. Answered with Launched.
+  path @0 :Text;
+  life @1 :UInt64;
+}
+
+struct Snapshot @0xae47092b6d8f191e {
+  # To a supervisor: the blob is what this life leaves for the next one.
   path @0 :Text;
   life @1 :UInt64;
 }

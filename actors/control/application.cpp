@@ -180,16 +180,18 @@ Result<void> Builder::add_member(ActorReader actor, const ActorKind& kind, std::
     if (!how) return fail_at(child.path, how.error());
     child.starter = options_.host->starter(std::move(*how));
   } else if (kind.spawn) {
-    child.starter = make_local_starter([&node = node_, spawn, make = kind.spawn, state_fd] {
-      auto request = spawn.read();
-      return make({.node = node,
-                   .path = request->getPath(),
-                   .args = request->getArgs(),
-                   .seed = request->getSeed(),
-                   .index = request->getIndex(),
-                   .count = request->getCount(),
-                   .state_fd = state_fd});
-    });
+    child.starter =
+        make_local_starter([&node = node_, spawn, make = kind.spawn, state_fd](const Kept& kept) {
+          auto request = spawn.read();
+          return make({.node = node,
+                       .path = request->getPath(),
+                       .args = request->getArgs(),
+                       .seed = request->getSeed(),
+                       .index = request->getIndex(),
+                       .count = request->getCount(),
+                       .state_fd = state_fd,
+                       .kept = kept});
+        });
   } else {
     return fail(ErrorCode::not_found, child.path + ": this program does not host kind '" +
                                           kind.name + "'; " + kind.program + " does");
@@ -214,6 +216,7 @@ Result<HostedActor> Builder::hosted(ActorReader actor, const ActorKind& kind, st
   how.state_fd = state_fd;
   how.group = job_ + "/" + std::string(actor.getPath());
   how.needs = needs_of(actor.getNeeds());
+  how.term = options_.term;
   std::error_code error;
   if (here) std::filesystem::create_directories(how.log.parent_path(), error);
   if (error) {

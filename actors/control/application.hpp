@@ -21,8 +21,10 @@ namespace troupe {
 struct ApplicationOptions {
   std::filesystem::path run_dir;    ///< logs/ goes in here
   std::vector<std::string> faults;  ///< what `run --kill-one-at` asked for
-  std::uint32_t term = 1;           ///< grows with each node that takes the application over
-  std::filesystem::path resume;     ///< checkpoints that `run --resume` goes on from; or empty
+  /// Grows with each node that takes the application over. Above 1: members that a cluster's hosts
+  /// keep for their former supervisor are adopted as they are, instead of being started afresh.
+  std::uint32_t term = 1;
+  std::filesystem::path resume;  ///< checkpoints that `run --resume` goes on from; or empty
   EventSink emit;
   std::shared_ptr<ActorObserver> observer;  ///< may be empty
   /// Starts processes; empty: every actor lives in this process.

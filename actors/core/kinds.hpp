@@ -3,6 +3,7 @@
 
 #include "actors/core/event.hpp"
 #include "actors/core/message_types.hpp"
+#include "actors/core/supervise/snapshot.hpp"
 #include "messages/result.hpp"
 
 #include <capnp/any.h>
@@ -41,6 +42,7 @@ struct SpawnContext {
   std::filesystem::path checkpoints = {};  ///< the group's folder for them; for group leaders
   std::filesystem::path resume = {};       ///< what `run --resume` goes on from; for group leaders
   int state_fd = -1;  ///< a memfd that outlives the members of the group on this host, or -1
+  Kept kept = {};     ///< what an earlier life has left, and where this one can: keep_snapshot()
 };
 
 using SpawnActor = std::function<Result<caf::actor>(const SpawnContext&)>;

@@ -30,7 +30,9 @@ struct State {
 };
 using Self = caf::stateful_actor<State>;
 
-Result<caf::actor> spawn(Node& node, int state_fd, msg::Spawn::Reader request) {
+Result<caf::actor> spawn(Node& node, int state_fd, const Msg<msg::Spawn>& message) {
+  auto view = message.read();
+  const msg::Spawn::Reader request = *view;
   const std::string name = request.getKind();
   const auto* kind = node.kinds().find(name);
   if (kind == nullptr || !kind->spawn) {
@@ -43,7 +45,8 @@ Result<caf::actor> spawn(Node& node, int state_fd, msg::Spawn::Reader request) {
                       .seed = request.getSeed(),
                       .index = request.getIndex(),
                       .count = request.getCount(),
-                      .state_fd = state_fd});
+                      .state_fd = state_fd,
+                      .kept = read_kept(node, message)});
 }
 
 caf::result<Msg<msg::FoundService>> find_service(const Self* self, Node& node,
@@ -77,8 +80,7 @@ caf::result<Msg<msg::Spawned>> on_spawn(Self* self, Node& node, int state_fd,
                                         const Msg<msg::Spawn>& request) {
   // Nobody would know of the actor.
   if (request.is_late()) return to_caf(Error{ErrorCode::timeout, "the request came too late"});
-  auto view = request.read();
-  auto actor = spawn(node, state_fd, *view);
+  auto actor = spawn(node, state_fd, request);
   if (!actor) return to_caf(actor.error());
   self->monitor(*actor);
   self->state.spawned.push_back(*actor);

@@ -11,6 +11,7 @@
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/remote/remote_actors.hpp"
+#include "actors/core/supervise/host_messages.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
@@ -97,7 +98,7 @@ class Host final : public ProcessHost {
   std::shared_ptr<ChildStarter> starter(HostedActor actor) override;
 
   Result<std::unique_ptr<Process>> launch(const HostedActor& actor, const std::string& name,
-                                          ChildStarter::Report report);
+                                          const Kept& kept, ChildStarter::Report report);
   void forget(const std::string& name) { caf::anon_send(greeter_, Forget{name}); }
 
  private:
@@ -138,9 +139,9 @@ class ProcessStarter final : public ChildStarter {
   ProcessStarter(std::shared_ptr<Host> host, HostedActor actor)
       : host_(std::move(host)), actor_(std::move(actor)) {}
 
-  std::unique_ptr<ChildLife> start(Report report) override {
+  std::unique_ptr<ChildLife> start(Report report, const Kept& kept) override {
     const auto name = actor_.node_name + "." + std::to_string(++lives_);
-    auto process = host_->launch(actor_, name, report);
+    auto process = host_->launch(actor_, name, kept, report);
     if (!process) {
       report(Failure(process.error()));
       return std::make_unique<ProcessLife>(host_, name, nullptr);
@@ -160,7 +161,13 @@ std::shared_ptr<ChildStarter> Host::starter(HostedActor actor) {
 }
 
 Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const std::string& name,
-                                              ChildStarter::Report report) {
+                                              const Kept& kept, ChildStarter::Report report) {
+  auto spawn = Msg<msg::Spawn>::build(
+      [&](msg::Spawn::Builder b) {
+        write_spawn(b, *actor.spawn.read());
+        write_kept(b, node_, kept);
+      },
+      kept.state);
   EngineProcess engine;
   engine.binary = actor.binary;
   engine.node_name = name;
@@ -169,7 +176,7 @@ Result<std::unique_ptr<Process>> Host::launch(const HostedActor& actor, const st
   engine.environment = actor.environment;
   engine.state_fd = actor.state_fd;
   engine.log = actor.log;
-  caf::anon_send(greeter_, Expected{name, actor.spawn, actor.log, std::move(report)});
+  caf::anon_send(greeter_, Expected{name, std::move(spawn), actor.log, std::move(report)});
   auto process =
       start_engine(launcher_, engine, [greeter = greeter_, name](const std::string& how) {
         caf::anon_send(greeter, Ended{name, "the process ended before it was ready: " + how,
@@ -197,16 +204,17 @@ class LocalLife final : public ChildLife {
 
 class LocalStarter final : public ChildStarter {
  public:
-  explicit LocalStarter(std::function<Result<caf::actor>()> spawn) : spawn_(std::move(spawn)) {}
-  std::unique_ptr<ChildLife> start(Report report) override {
-    auto actor = spawn_();
+  explicit LocalStarter(std::function<Result<caf::actor>(const Kept&)> spawn)
+      : spawn_(std::move(spawn)) {}
+  std::unique_ptr<ChildLife> start(Report report, const Kept& kept) override {
+    auto actor = spawn_(kept);
     auto life = std::make_unique<LocalLife>(actor ? *actor : nullptr);
     report(std::move(actor));
     return life;
   }
 
  private:
-  std::function<Result<caf::actor>()> spawn_;
+  std::function<Result<caf::actor>(const Kept&)> spawn_;
 };
 
 }  // namespace
@@ -215,8 +223,14 @@ std::shared_ptr<ProcessHost> ProcessHost::make(Node& node, const std::string& se
   return std::make_shared<Host>(node, secret);
 }
 
-std::shared_ptr<ChildStarter> make_local_starter(std::function<Result<caf::actor>()> spawn) {
+std::shared_ptr<ChildStarter> make_local_starter(
+    std::function<Result<caf::actor>(const Kept&)> spawn) {
   return std::make_shared<LocalStarter>(std::move(spawn));
+}
+
+std::shared_ptr<ChildStarter> make_local_starter(std::function<Result<caf::actor>()> spawn) {
+  return std::make_shared<LocalStarter>(
+      [spawn = std::move(spawn)](const Kept&) { return spawn(); });
 }
 
 }  // namespace troupe

@@ -28,6 +28,9 @@ struct HostedActor {
   std::vector<std::pair<std::string, std::string>> environment;
   std::string group;  ///< the address of the group that it is a member of
   Needs needs;        ///< what its host must have, where there is a choice
+  /// Of the supervisor. Above 1: it takes over from another, whose children may live on other
+  /// machines; a living one is adopted, and one is launched only where there is none.
+  std::uint32_t term = 1;
 };
 
 /// Starts programs as nodes of their own, waits for them to join, and has them make one actor each.
@@ -46,5 +49,7 @@ class ProcessHost : public std::enable_shared_from_this<ProcessHost> {
 /// Makes actors in this process, through their kind's own factory.
 [[nodiscard]] std::shared_ptr<ChildStarter> make_local_starter(
     std::function<Result<caf::actor>()> spawn);
+[[nodiscard]] std::shared_ptr<ChildStarter> make_local_starter(
+    std::function<Result<caf::actor>(const Kept&)> spawn);
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/core/supervise/snapshot.hpp"
 #include "messages/result.hpp"
 
 #include <caf/actor.hpp>
@@ -36,7 +37,8 @@ class ChildStarter {
 
   virtual ~ChildStarter() = default;
   /// Begins; `report` is called exactly once, from any thread, unless the life is destroyed before.
-  [[nodiscard]] virtual std::unique_ptr<ChildLife> start(Report report) = 0;
+  /// `kept` goes to the child.
+  [[nodiscard]] virtual std::unique_ptr<ChildLife> start(Report report, const Kept& kept) = 0;
 };
 
 }  // namespace troupe

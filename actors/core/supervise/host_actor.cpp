@@ -211,8 +211,10 @@ void make_way(Self* self, const std::string& path) {
   if (dead || self->state.table->orphan_at(path)) kill_and_bury(self, path);
 }
 
-Result<void> launch(Self* self, msg::Launch::Reader launch, const caf::strong_actor_ptr& asker,
+Result<void> launch(Self* self, const Msg<msg::Launch>& request, const caf::strong_actor_ptr& asker,
                     LaunchedPromise promise) {
+  auto view = request.read();
+  const msg::Launch::Reader launch = *view;
   auto& state = self->state;
   if (auto fine = check_launch(launch); !fine) return fine;
   if (!asker) return fail(ErrorCode::invalid_argument, "a launch for nobody");
@@ -240,7 +242,7 @@ Result<void> launch(Self* self, msg::Launch::Reader launch, const caf::strong_ac
   state.table->started(path, (*process)->pid());
   log_info("{} is launched as {} (process {})", path, *name, (*process)->pid());
   state.running[path] = {std::move(*process), asker, engine->log, launch.getGroup(),
-                         Awaited{promise, copy_spawn(launch.getSpawn())}};
+                         Awaited{promise, copy_spawn(launch.getSpawn(), copy_of(request.blob()))}};
   self->delayed_send(self, ready_time, NotReady{path, *name});
   return {};
 }
@@ -302,15 +304,14 @@ Result<Msg<msg::Launched>> adopt(Self* self, msg::Adopt::Reader request) {
 }
 
 Msg<msg::LaunchedList> list(Self* self, msg::ListLaunched::Reader request) {
-  std::vector<const HostedLife*> up;
-  for (const auto* life : self->state.table->below(request.getUnder().cStr())) {
-    if (life->phase == HostedLife::Phase::up) up.push_back(life);
-  }
+  const auto lives = self->state.table->below(request.getUnder().cStr());
+  const auto asker = caf::to_string(self->current_sender());
   return Msg<msg::LaunchedList>::build([&](msg::LaunchedList::Builder b) {
-    auto entries = b.initEntries(static_cast<unsigned>(up.size()));
-    for (unsigned i = 0; i < up.size(); ++i) {
-      write_life(entries[i].initLaunched(), *up[i]);
-      entries[i].setOrphan(up[i]->orphan);
+    auto entries = b.initEntries(static_cast<unsigned>(lives.size()));
+    for (unsigned i = 0; i < lives.size(); ++i) {
+      write_life(entries[i].initLaunched(), *lives[i]);
+      entries[i].setOrphan(lives[i]->orphan || lives[i]->owner == asker);
+      entries[i].setReady(lives[i]->phase == HostedLife::Phase::up);
     }
   });
 }
@@ -369,7 +370,7 @@ void look(Self* self) {
 caf::result<Msg<msg::Launched>> on_launch(Self* self, const Msg<msg::Launch>& request) {
   const auto asker = self->current_sender();  // which the promise takes
   auto promise = self->make_response_promise<Msg<msg::Launched>>();
-  if (auto begun = launch(self, *request.read(), asker, promise); !begun) {
+  if (auto begun = launch(self, request, asker, promise); !begun) {
     promise.deliver(to_caf(begun.error()));
   }
   return promise;

@@ -2,6 +2,7 @@
 #include "actors/core/supervise/host_messages.hpp"
 
 #include "actors/core/kinds.hpp"
+#include "actors/core/node.hpp"
 #include "messages/wire_ids.hpp"
 
 #include <algorithm>
@@ -42,6 +43,7 @@ void register_supervise_messages(ActorKinds& kinds) {
   messages.add<msg::EndLife>();
   messages.add<msg::LifeEnded>();
   messages.add<msg::ListLaunched>();
+  messages.add<msg::Snapshot>();
   messages.add<msg::LaunchedList>();
   messages.add<msg::Adopt>();
 }
@@ -80,10 +82,32 @@ void write_spawn(msg::Spawn::Builder to, msg::Spawn::Reader from) {
   to.setIndex(from.getIndex());
   to.setCount(from.getCount());
   to.getArgs().set(from.getArgs());
+  to.setLife(from.getLife());
+  if (from.hasKeeper()) to.setKeeper(from.getKeeper());
 }
 
-Msg<msg::Spawn> copy_spawn(msg::Spawn::Reader from) {
-  return Msg<msg::Spawn>::build([&](msg::Spawn::Builder to) { write_spawn(to, from); });
+Msg<msg::Spawn> copy_spawn(msg::Spawn::Reader from, Slice blob) {
+  return Msg<msg::Spawn>::build([&](msg::Spawn::Builder to) { write_spawn(to, from); },
+                                std::move(blob));
+}
+
+void write_kept(msg::Spawn::Builder to, Node& node, const Kept& kept) {
+  to.setLife(kept.life);
+  if (kept.keeper) write_ref(to.initKeeper(), node.ref(kept.keeper));
+}
+
+Kept read_kept(Node& node, const Msg<msg::Spawn>& request) {
+  auto view = request.read();
+  Kept kept;
+  kept.life = view->getLife();
+  if (view->hasKeeper()) kept.keeper = node.resolve(read_ref(view->getKeeper()));
+  kept.state = copy_of(request.blob());
+  return kept;
+}
+
+Slice copy_of(const Slice& slice) {
+  const auto bytes = slice.bytes();
+  return bytes.empty() ? Slice() : Slice::own(std::vector<std::byte>(bytes.begin(), bytes.end()));
 }
 
 Result<void> check_launch(msg::Launch::Reader launch) {

@@ -3,6 +3,7 @@
 
 #include "actors/core/message.hpp"
 #include "actors/core/supervise/host_table.hpp"
+#include "actors/core/supervise/snapshot.hpp"
 #include "messages/supervise.capnp.h"
 
 #include <string>
@@ -12,6 +13,7 @@
 namespace troupe {
 
 class ActorKinds;
+class Node;
 
 /// What nodes say to each other about launched programs.
 void register_supervise_messages(ActorKinds& kinds);
@@ -25,7 +27,12 @@ void write_ref(msg::ActorRef::Builder to, const ActorRef& ref);
 void write_life(msg::Launched::Builder to, const HostedLife& life);
 
 /// A Spawn that is part of another message, as a message of its own.
-[[nodiscard]] Msg<msg::Spawn> copy_spawn(msg::Spawn::Reader from);
+[[nodiscard]] Msg<msg::Spawn> copy_spawn(msg::Spawn::Reader from, Slice blob = {});
+/// The same for the life that `kept` is for, without its state.
+void write_kept(msg::Spawn::Builder to, Node& node, const Kept& kept);
+[[nodiscard]] Kept read_kept(Node& node, const Msg<msg::Spawn>& request);
+/// The bytes without what they are a part of, such as a message that somebody has credit for.
+[[nodiscard]] Slice copy_of(const Slice& slice);
 void write_spawn(msg::Spawn::Builder to, msg::Spawn::Reader from);
 
 /// Whether a host will start that; the error says what it does not do. A program is a name without

@@ -3,12 +3,16 @@
 // One actor, the placer, knows where the children of this process's supervisors are. A child is
 // wanted, then placed (its launch was asked for), then up; it goes back to wanted when the host
 // finds that it does not fit after all. Its life and the supervisor share LifeNews: why it ended.
+// A child that may live already is looked for on every host, and adopted, before it is placed; each
+// time that it has to wait it is looked for again.
 #include "actors/core/supervise/remote_starter.hpp"
 
+#include "actors/base/log.hpp"
 #include "actors/core/ask.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
 #include "actors/core/supervise/host_messages.hpp"
+#include "actors/core/supervise/succession.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
@@ -24,6 +28,7 @@ namespace troupe {
 namespace {
 
 constexpr Millis launch_time(150000);  // the host gives up before
+constexpr Millis list_time(5000);
 constexpr auto try_again_every = std::chrono::seconds(2);
 constexpr auto news_time = std::chrono::seconds(1);
 
@@ -54,6 +59,8 @@ struct Want {
   std::shared_ptr<const HostedActor> actor;
   ChildStarter::Report report;
   std::shared_ptr<LifeNews> news;
+  bool adopts = false;  ///< where it lives already
+  Kept kept;
 };
 struct End {
   using actor_message = void;
@@ -66,20 +73,33 @@ struct TryAgain {
   using actor_message = void;
 };
 
+/// What the hosts have said so far of a child that may live already.
+struct Search {
+  std::map<NodeId, HostNode> hosts;
+  std::size_t open = 0;  ///< have not answered
+  std::vector<FoundLife> found;
+  std::string unknown;  ///< of which node
+};
+
 struct Child {
   Want want;
+  std::uint64_t life = 0;  ///< its number on its host
+  std::optional<Search> search;
+  bool told_to_end = false;
   std::optional<HostNode> where;  ///< empty: it waits for a node
   bool up = false;
   caf::actor actor;
   std::string waits_for;
 };
 
+using Children = std::map<Key, Child>;
+
 struct State {
   Node* node = nullptr;
   std::shared_ptr<NodeDirectory> directory;
   std::unique_ptr<PlacementPolicy> policy;
   EventSink emit;
-  std::map<Key, Child> children;
+  Children children;
   std::map<NodeId, caf::actor> watched;  ///< hosts
 };
 using Self = caf::stateful_actor<State>;
@@ -100,7 +120,8 @@ std::vector<HostNode> hosts_now(Self* self) {
   auto hosts = self->state.directory->hosts();
   for (auto& host : hosts) {
     for (const auto& [key, child] : self->state.children) {
-      if (!child.where || child.up || child.where->node.id != host.node.id) continue;
+      if (!child.where || child.up || child.want.adopts) continue;
+      if (child.where->node.id != host.node.id) continue;
       const auto& takes = child.want.actor->needs.amounts;
       auto& free = host.node.free;
       free.cpus -= std::min(free.cpus, takes.cpus);
@@ -111,27 +132,28 @@ std::vector<HostNode> hosts_now(Self* self) {
   return hosts;
 }
 
-void wait_for_node(Self* self, Child& child, const std::string& what) {
+void wait_for(Self* self, Child& child, const std::string& what) {
   child.where.reset();
   if (child.waits_for == what) return;
   child.waits_for = what;
   if (!self->state.emit) return;
   self->state.emit(
-      {"actor_waits", {{"path", child.want.key.first}, {"what", "waits for a node with " + what}}});
+      {"actor_waits", {{"path", child.want.key.first}, {"what", "waits for " + what}}});
 }
 
 void report(Child& child, Result<caf::actor> actor) {
   if (child.want.report) std::exchange(child.want.report, nullptr)(std::move(actor));
 }
 
-Msg<msg::Launch> launch_message(const Want& want) {
+Msg<msg::Launch> launch_message(Node& node, const Want& want) {
   const auto& actor = *want.actor;
-  return Msg<msg::Launch>::build([&](msg::Launch::Builder b) {
+  const auto fill = [&](msg::Launch::Builder b) {
     b.setLife(want.key.second);
     b.setGroup(actor.group);
     b.setNodeName(actor.node_name);
     b.setProgram(actor.binary);
     write_spawn(b.initSpawn(), *actor.spawn.read());
+    write_kept(b.getSpawn(), node, want.kept);
     auto variables = b.initEnvironment(static_cast<unsigned>(actor.environment.size()));
     for (unsigned i = 0; i < actor.environment.size(); ++i) {
       variables[i].setName(actor.environment[i].first);
@@ -139,7 +161,8 @@ Msg<msg::Launch> launch_message(const Want& want) {
     }
     b.setLog(actor.log.string());
     write_resources(b.initTakes(), actor.needs.amounts);
-  });
+  };
+  return Msg<msg::Launch>::build(fill, want.kept.state);
 }
 
 void on_launched(Self* self, const Key& key, msg::Launched::Reader answer) {
@@ -147,6 +170,7 @@ void on_launched(Self* self, const Key& key, msg::Launched::Reader answer) {
   if (it == self->state.children.end()) return;
   auto& child = it->second;
   child.up = true;
+  child.want.adopts = false;
   child.actor = self->state.node->resolve(read_ref(answer.getActor()));
   {
     const std::lock_guard lock(child.want.news->mutex);
@@ -156,12 +180,21 @@ void on_launched(Self* self, const Key& key, msg::Launched::Reader answer) {
   report(child, child.actor);
 }
 
+/// It has no host after all.
+void wait_or_end(Self* self, Children::iterator it, const std::string& what) {
+  if (!it->second.told_to_end) return wait_for(self, it->second, what);
+  const Error why{ErrorCode::aborted, "it was told to end while it waited for a node"};
+  it->second.want.news->end(why.what);
+  report(it->second, Failure(why));
+  self->state.children.erase(it);
+}
+
 void on_refused(Self* self, const Key& key, const NodeId& host, const Error& why) {
   const auto it = self->state.children.find(key);
   if (it == self->state.children.end()) return;
   if (why.code == ErrorCode::resource_exhausted) {
     // Others were faster; the directory hears of it soon.
-    return wait_for_node(self, it->second, "room for it (" + why.what + ")");
+    return wait_or_end(self, it, "a node with room for it (" + why.what + ")");
   }
   const auto said = "node " + host.name + ": " + why.what;
   const bool lost = !self->state.watched.contains(host);
@@ -170,27 +203,117 @@ void on_refused(Self* self, const Key& key, const NodeId& host, const Error& why
   self->state.children.erase(it);
 }
 
-void place(Self* self, Child& child) {
+void go_to(Self* self, Child& child, const HostNode& host) {
+  child.where = host;
+  child.waits_for.clear();
+  if (self->state.watched.try_emplace(host.node.id, host.host).second) self->monitor(host.host);
+}
+
+void launch_somewhere(Self* self, Child& child) {
   auto& state = self->state;
   const auto request = request_for(self, child);
   const auto hosts = hosts_now(self);
   std::vector<PlacementNode> nodes;
   for (const auto& host : hosts) nodes.push_back(host.node);
   const auto placement = state.policy->place(request, nodes);
-  if (!placement.node) return wait_for_node(self, child, explain(request, placement));
+  if (!placement.node) return wait_for(self, child, "a node with " + explain(request, placement));
   const auto chosen = std::find_if(hosts.begin(), hosts.end(), [&](const HostNode& host) {
     return host.node.id == *placement.node;
   });
-  child.where = *chosen;
-  child.waits_for.clear();
   const auto id = chosen->node.id;
-  if (state.watched.try_emplace(id, chosen->host).second) self->monitor(chosen->host);
-  ask(self, chosen->host, launch_time, launch_message(child.want))
+  go_to(self, child, *chosen);
+  child.want.adopts = false;
+  ask(self, chosen->host, launch_time, launch_message(*state.node, child.want))
       .then([self, key = child.want.key](
                 const Msg<msg::Launched>& answer) { on_launched(self, key, *answer.read()); },
             [self, key = child.want.key, id](caf::error& why) {
               on_refused(self, key, id, from_caf(why));
             });
+}
+
+Msg<msg::EndLife> end_message(const std::string& path, std::uint64_t life, bool kill) {
+  return Msg<msg::EndLife>::build([&](msg::EndLife::Builder b) {
+    b.setPath(path);
+    b.setLife(life);
+    b.setKill(kill);
+  });
+}
+
+void adopt(Self* self, Child& child, const HostNode& host, std::uint64_t life) {
+  const auto key = child.want.key;
+  go_to(self, child, host);
+  child.life = life;
+  ask(self, host.host, launch_time, Msg<msg::Adopt>::build([&](msg::Adopt::Builder b) {
+        b.setPath(key.first);
+        b.setLife(life);
+      }))
+      .then(
+          [=](const Msg<msg::Launched>& answer) {
+            log_info("{} lives on node {} and is adopted (process {})", key.first,
+                     host.node.id.name, answer.read()->getPid());
+            on_launched(self, key, *answer.read());
+          },
+          [=](caf::error& why) {
+            const auto it = self->state.children.find(key);
+            if (it == self->state.children.end()) return;
+            it->second.life = key.second;
+            wait_or_end(self, it, "node " + host.node.id.name + ": " + from_caf(why).what);
+          });
+}
+
+/// All hosts have answered.
+void conclude(Self* self, Child& child) {
+  const auto search = *std::exchange(child.search, std::nullopt);
+  if (!search.unknown.empty()) {
+    return wait_for(self, child, "node " + search.unknown + " to say whether it lives there");
+  }
+  const auto what = succeed(search.found);
+  if (!what.waits_for.empty()) return wait_for(self, child, what.waits_for);
+  if (!what.adopt) return launch_somewhere(self, child);
+  for (const auto& old : what.end) {
+    self->send(search.hosts.at(old.host).host, end_message(child.want.key.first, old.life, true));
+  }
+  adopt(self, child, search.hosts.at(what.adopt->host), what.adopt->life);
+}
+
+void read_found(msg::LaunchedList::Reader list, const std::string& path, const NodeId& host,
+                std::vector<FoundLife>& found) {
+  for (const auto entry : list.getEntries()) {
+    if (path != entry.getLaunched().getPath().cStr()) continue;  // it is below this one
+    found.push_back({host, entry.getLaunched().getLife(), entry.getOrphan(), entry.getReady()});
+  }
+}
+
+void look_for_life(Self* self, Child& child) {
+  const auto hosts = self->state.directory->hosts();
+  if (hosts.empty()) return launch_somewhere(self, child);
+  const auto key = child.want.key;
+  auto& search = child.search.emplace();
+  search.open = hosts.size();
+  for (const auto& host : hosts) search.hosts[host.node.id] = host;
+  const auto note = [=](const auto& what) {
+    const auto it = self->state.children.find(key);
+    if (it == self->state.children.end() || !it->second.search) return;
+    what(*it->second.search);
+    if (--it->second.search->open == 0) conclude(self, it->second);
+  };
+  const auto list =
+      Msg<msg::ListLaunched>::build([&](msg::ListLaunched::Builder b) { b.setUnder(key.first); });
+  for (const auto& host : hosts) {
+    const auto id = host.node.id;
+    ask(self, host.host, list_time, list)
+        .then(
+            [=](const Msg<msg::LaunchedList>& answer) {
+              note([&](Search& all) { read_found(*answer.read(), key.first, id, all.found); });
+            },
+            [=](caf::error&) { note([&](Search& all) { all.unknown = id.name; }); });
+  }
+}
+
+void place(Self* self, Child& child) {
+  if (child.search) return;
+  if (child.want.adopts) return look_for_life(self, child);
+  launch_somewhere(self, child);
 }
 
 void place_those_that_wait(Self* self) {
@@ -204,23 +327,18 @@ void on_end(Self* self, const End& end) {
   if (it == self->state.children.end()) return;
   auto& child = it->second;
   if (end.forget) child.want.report = nullptr;
-  if (!child.where) {
-    const Error why{ErrorCode::aborted, "it was told to end while it waited for a node"};
-    child.want.news->end(why.what);
-    report(child, Failure(why));
-    self->state.children.erase(it);
-    return;
-  }
-  self->send(child.where->host, Msg<msg::EndLife>::build([&](msg::EndLife::Builder b) {
-               b.setPath(end.key.first);
-               b.setLife(end.key.second);
-               b.setKill(end.kill);
-             }));
+  child.told_to_end = true;
+  if (!child.where) return wait_or_end(self, it, {});
+  self->send(child.where->host, end_message(end.key.first, child.life, end.kill));
   if (end.forget) self->state.children.erase(it);
 }
 
 void on_life_ended(Self* self, msg::LifeEnded::Reader news) {
-  const auto it = self->state.children.find({news.getPath(), news.getLife()});
+  const std::string path = news.getPath();
+  const auto it =
+      std::find_if(self->state.children.begin(), self->state.children.end(), [&](const auto& one) {
+        return one.first.first == path && one.second.where && one.second.life == news.getLife();
+      });
   if (it == self->state.children.end()) return;
   const auto& where = it->second.where;
   const bool lost = news.getHostStops() && where;
@@ -239,6 +357,7 @@ void on_host_down(Self* self, const caf::down_msg& down) {
   state.watched.erase(host);
   for (auto& [key, child] : state.children) {
     if (!child.where || child.where->node.id != id) continue;
+    if (child.want.adopts) continue;  // it is looked for again
     child.want.news->end(from_caf(down.reason).what, to_string(id));
     if (child.actor) self->send_exit(child.actor, caf::exit_reason::kill);
   }
@@ -259,6 +378,7 @@ caf::behavior run(Self* self, Node* node, std::shared_ptr<NodeDirectory> directo
             const auto key = want.key;
             auto& child = self->state.children[key];
             child.want = std::move(want);
+            child.life = key.second;
             place(self, child);
           },
           [=](const End& end) { on_end(self, end); },
@@ -306,10 +426,12 @@ class RemoteStarter final : public ChildStarter {
         placer_(std::move(placer)),
         actor_(std::make_shared<const HostedActor>(std::move(actor))) {}
 
-  std::unique_ptr<ChildLife> start(Report report) override {
-    const Key key{actor_->spawn.read()->getPath(), ++lives_};
+  std::unique_ptr<ChildLife> start(Report report, const Kept& kept) override {
+    const bool adopts = lives_ == 0 && actor_->term > 1;
+    // Later than all lives of former terms.
+    const Key key{actor_->spawn.read()->getPath(), std::uint64_t{actor_->term} << 32 | ++lives_};
     auto news = std::make_shared<LifeNews>();
-    caf::anon_send(placer_, Want{key, actor_, std::move(report), news});
+    caf::anon_send(placer_, Want{key, actor_, std::move(report), news, adopts, kept});
     return std::make_unique<RemoteLife>(placer_, key, std::move(news));
   }
 

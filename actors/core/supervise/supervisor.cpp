@@ -4,7 +4,9 @@
 #include "actors/base/log.hpp"
 #include "actors/core/node.hpp"
 #include "actors/core/reason.hpp"
+#include "actors/core/supervise/host_messages.hpp"
 #include "actors/core/supervise/path_router.hpp"
+#include "messages/supervise.capnp.h"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
@@ -39,6 +41,8 @@ struct Child {
   caf::actor actor;
   Error told;          ///< why it is being stopped; with an empty text: nobody said
   bool asked = false;  ///< to stop, by somebody who says nothing of why
+  Slice kept;          ///< for its next life
+  std::uint64_t kept_by = 0;
 };
 
 struct State {
@@ -104,10 +108,12 @@ void carry_out(Self* self, const supervise::Start& effect) {
   child.told = {};
   child.asked = false;
   const caf::actor me = self;
-  child.life = self->state.spec.children[index].starter->start([=](Result<caf::actor> actor) {
-    caf::anon_send(me,
-                   Started{index, number, std::make_shared<Result<caf::actor>>(std::move(actor))});
-  });
+  child.life = self->state.spec.children[index].starter->start(
+      [=](Result<caf::actor> actor) {
+        caf::anon_send(
+            me, Started{index, number, std::make_shared<Result<caf::actor>>(std::move(actor))});
+      },
+      {me, number, child.kept});
 }
 
 void carry_out(Self* self, const supervise::Ask& effect) {
@@ -243,6 +249,24 @@ void end_child(Self* self, const EndChild& wish) {
   }
 }
 
+/// The last word of the latest life counts, also where it comes when the next one has begun.
+void keep(Self* self, const Msg<msg::Snapshot>& snapshot) {
+  auto& state = self->state;
+  auto view = snapshot.read();
+  const std::string path = view->getPath();
+  for (std::size_t i = 0; i < state.children.size(); ++i) {
+    auto& child = state.children[i];
+    if (state.spec.children[i].path != path) continue;
+    if (view->getLife() < child.kept_by || view->getLife() > child.number) return;
+    if (snapshot.blob().size() > max_snapshot) {
+      return log_warn("{} sends a snapshot of {} bytes, which is not kept", path,
+                      snapshot.blob().size());
+    }
+    child.kept = copy_of(snapshot.blob());
+    child.kept_by = view->getLife();
+  }
+}
+
 caf::behavior run(Self* self, Node* node, std::shared_ptr<SupervisorSpec> spec) {
   keep_first_cause(*self);
   self->state.node = node;
@@ -254,6 +278,7 @@ caf::behavior run(Self* self, Node* node, std::shared_ptr<SupervisorSpec> spec) 
   tell(self, supervise::Begin{});
   return {[=](const Started& news) { on_started(self, news); },
           [=](const EndChild& wish) { end_child(self, wish); },
+          [=](const Msg<msg::Snapshot>& snapshot) { keep(self, snapshot); },
           [=](const TimeToLook&) {
             self->state.looks_at.reset();
             tell(self, supervise::Tick{});

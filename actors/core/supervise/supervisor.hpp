@@ -58,7 +58,8 @@ struct SupervisorSpec {
 /// names the child and the first cause. Ends normally when no child is left that should live. When
 /// it is told to exit it stops its children in reverse order, one after the other. The decisions
 /// are those of supervise::State (supervisor_state.hpp). Tells the node's PathRouter who lives
-/// where. Understands EndChild (actor_observer.hpp).
+/// where, and keeps what each child leaves for its next life (keep_snapshot()). Understands
+/// EndChild (actor_observer.hpp).
 [[nodiscard]] caf::actor spawn_supervisor(Node& node, SupervisorSpec spec);
 
 }  // namespace troupe
