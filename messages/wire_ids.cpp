@@ -17,4 +17,14 @@ void write_address(msg::Address::Builder to, const Address& address) {
 
 Address read_address(msg::Address::Reader from) { return {from.getHost(), from.getPort()}; }
 
+void write_ref(msg::ActorRef::Builder to, const ActorRef& ref) {
+  write_node(to.initNode(), ref.node);
+  write_address(to.initControl(), ref.control);
+  to.setActor(ref.actor);
+}
+
+ActorRef read_ref(msg::ActorRef::Reader from) {
+  return {read_node(from.getNode()), read_address(from.getControl()), from.getActor()};
+}
+
 }  // namespace troupe

@@ -15,4 +15,7 @@ void write_node(msg::NodeId::Builder to, const NodeId& id);
 void write_address(msg::Address::Builder to, const Address& address);
 [[nodiscard]] Address read_address(msg::Address::Reader from);
 
+void write_ref(msg::ActorRef::Builder to, const ActorRef& ref);
+[[nodiscard]] ActorRef read_ref(msg::ActorRef::Reader from);
+
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include "gpu/easyscale/job/wait_watch.hpp"
 #include "gpu/easyscale/match.hpp"
 #include "gpu/easyscale/wire_link.hpp"
+#include "messages/wire_ids.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/stateful_actor.hpp>

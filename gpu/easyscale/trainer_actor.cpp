@@ -14,6 +14,7 @@
 #include "gpu/easyscale/numerics.hpp"
 #include "gpu/easyscale/tensor_link.hpp"
 #include "gpu/easyscale/wire_link.hpp"
+#include "messages/wire_ids.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>

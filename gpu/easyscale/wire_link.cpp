@@ -24,16 +24,6 @@ void add_messages(MessageTypes& types) {
   types.add<msg::TrainHashes>();
 }
 
-void write_ref(msg::ActorRef::Builder to, const ActorRef& ref) {
-  write_node(to.initNode(), ref.node);
-  write_address(to.initControl(), ref.control);
-  to.setActor(ref.actor);
-}
-
-ActorRef read_ref(msg::ActorRef::Reader from) {
-  return {read_node(from.getNode()), read_address(from.getControl()), from.getActor()};
-}
-
 Msg<msg::TrainerHello> to_message(const Hello& hello) {
   return Msg<msg::TrainerHello>::build([&](msg::TrainerHello::Builder b) {
     b.setStepsPerEpoch(hello.steps_per_epoch);

@@ -21,9 +21,6 @@ namespace troupe::easyscale {
 /// Makes the protocol's messages known to a node.
 void add_messages(MessageTypes& types);
 
-void write_ref(msg::ActorRef::Builder to, const ActorRef& ref);
-[[nodiscard]] ActorRef read_ref(msg::ActorRef::Reader from);
-
 // Values to messages. What a receiver knows better (who sent it) is not in them.
 
 [[nodiscard]] Msg<msg::TrainerHello> to_message(const Hello& hello);

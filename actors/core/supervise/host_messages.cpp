@@ -58,16 +58,6 @@ Resources read_resources(msg::Resources::Reader from) {
   return {from.getCpus(), {from.getMemory()}, from.getGpu()};
 }
 
-void write_ref(msg::ActorRef::Builder to, const ActorRef& ref) {
-  write_node(to.initNode(), ref.node);
-  write_address(to.initControl(), ref.control);
-  to.setActor(ref.actor);
-}
-
-ActorRef read_ref(msg::ActorRef::Reader from) {
-  return {read_node(from.getNode()), read_address(from.getControl()), from.getActor()};
-}
-
 void write_life(msg::Launched::Builder to, const HostedLife& life) {
   to.setPath(life.path);
   to.setLife(life.life);

@@ -18,11 +18,11 @@ class Node;
 /// What nodes say to each other about launched programs.
 void register_supervise_messages(ActorKinds& kinds);
 
+/// Under which a node's host actor is offered (Node::offer).
+constexpr const char* host_service = "host";
+
 void write_resources(msg::Resources::Builder to, const Resources& from);
 [[nodiscard]] Resources read_resources(msg::Resources::Reader from);
-
-void write_ref(msg::ActorRef::Builder to, const ActorRef& ref);
-[[nodiscard]] ActorRef read_ref(msg::ActorRef::Reader from);
 
 void write_life(msg::Launched::Builder to, const HostedLife& life);
 

@@ -13,6 +13,7 @@
 #include "actors/core/reason.hpp"
 #include "actors/core/supervise/host_messages.hpp"
 #include "actors/core/supervise/succession.hpp"
+#include "messages/wire_ids.hpp"
 
 #include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>

@@ -11,6 +11,7 @@
 #include "gpu/easyscale/coordinator_actor.hpp"
 #include "gpu/easyscale/kinds.hpp"
 #include "gpu/easyscale/wire_link.hpp"
+#include "messages/wire_ids.hpp"
 #include "tests/support/wait.hpp"
 #include "tests/unit/gpu/easyscale/line_program.hpp"
 
