@@ -92,8 +92,6 @@ caf::actor Node::node_actor_of(const PeerInfo& peer) {
   return resolve({peer.id, peer.control, peer.node_actor});
 }
 
-void Node::host_is(const caf::actor& host) { caf::anon_send(node_actor_, HostIsHere{host}); }
-
 void Node::offer(const std::string& service, const caf::actor& actor) {
   caf::anon_send(node_actor_, OfferService{service, actor});
 }

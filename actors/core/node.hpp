@@ -75,9 +75,6 @@ class Node {
   /// Addresses of the actors that supervisors of this node look after.
   [[nodiscard]] PathRouter& paths() { return *paths_; }
 
-  /// From now on this node launches programs for others; see supervise/host_actor.hpp.
-  void host_is(const caf::actor& host);
-
   /// Other nodes find this actor by asking the node's actor for the name (msg::FindService). The
   /// actor's owner ends it; an empty handle takes the name back.
   void offer(const std::string& service, const caf::actor& actor);

@@ -24,7 +24,6 @@ constexpr auto host_time = std::chrono::seconds(10);
 
 struct State {
   std::vector<caf::actor> spawned;
-  caf::actor host;
   std::map<std::string, caf::actor> services;
   bool stopping = false;
 };
@@ -49,14 +48,19 @@ Result<caf::actor> spawn(Node& node, int state_fd, const Msg<msg::Spawn>& messag
                       .kept = read_kept(node, message)});
 }
 
+caf::actor provider(const Self* self, const std::string& service) {
+  const auto it = self->state.services.find(service);
+  return it == self->state.services.end() ? caf::actor() : it->second;
+}
+
 caf::result<Msg<msg::FoundService>> find_service(const Self* self, Node& node,
                                                  const std::string& name) {
-  const auto it = self->state.services.find(name);
-  if (it == self->state.services.end() || !it->second) {
+  const auto found = provider(self, name);
+  if (!found) {
     return to_caf(
         {ErrorCode::not_found, "node " + node.self().id.name + " does not provide '" + name + "'"});
   }
-  const auto number = node.ref(it->second).actor;
+  const auto number = node.ref(found).actor;
   return Msg<msg::FoundService>::build([&](msg::FoundService::Builder b) { b.setActor(number); });
 }
 
@@ -90,12 +94,13 @@ caf::result<Msg<msg::Spawned>> on_spawn(Self* self, Node& node, int state_fd,
 
 caf::result<Msg<msg::HostInfo>> pass_on(Self* self, Node& node, const Msg<msg::HostQuery>& query) {
   auto promise = self->make_response_promise<Msg<msg::HostInfo>>();
-  if (!self->state.host) {
+  const auto host = provider(self, host_service);
+  if (!host) {
     promise.deliver(to_caf(Error{ErrorCode::not_found,
                                  "node " + node.self().id.name + " launches nothing for others"}));
     return promise;
   }
-  self->request(self->state.host, host_time, query)
+  self->request(host, host_time, query)
       .then([=](const Msg<msg::HostInfo>& info) mutable { promise.deliver(info); },
             [=](caf::error& why) mutable { promise.deliver(why); });
   return promise;
@@ -106,7 +111,6 @@ caf::behavior run(Self* self, Node* node, int state_fd) {
   self->set_exit_handler([=](caf::exit_msg&) { stop(self); });
   self->set_down_handler([=](caf::down_msg& down) { forget(self, down); });
   return {[=](const Msg<msg::Spawn>& request) { return on_spawn(self, *node, state_fd, request); },
-          [=](const HostIsHere& news) { self->state.host = news.host; },
           [=](const Msg<msg::HostQuery>& query) { return pass_on(self, *node, query); },
           [=](const OfferService& offer) { self->state.services[offer.name] = offer.actor; },
           [=](const Msg<msg::FindService>& request) {

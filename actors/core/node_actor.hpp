@@ -15,12 +15,6 @@ class Node;
 /// The messages that every node understands.
 void register_node_messages(ActorKinds& kinds);
 
-/// Tells a node's actor who launches programs for other nodes here (supervise/host_actor.hpp).
-struct HostIsHere {
-  using actor_message = void;
-  caf::actor host;
-};
-
 /// Tells the node's actor who provides a service (Node::offer).
 struct OfferService {
   using actor_message = void;
@@ -29,8 +23,8 @@ struct OfferService {
 };
 
 /// Answers for a node: makes actors of its kinds on request (msg::Spawn -> msg::Spawned), keeps
-/// them alive, and ends them with itself; passes msg::HostQuery on to the host actor; tells who
-/// provides a service (msg::FindService -> msg::FoundService).
+/// them alive, and ends them with itself; tells who provides a service (msg::FindService ->
+/// msg::FoundService), and passes msg::HostQuery on to who provides host_service.
 [[nodiscard]] caf::actor spawn_node_actor(Node& node, int state_fd);
 
 }  // namespace troupe

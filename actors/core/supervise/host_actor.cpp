@@ -421,7 +421,7 @@ caf::actor spawn_host_actor(Node& node, HostOptions options) {
   auto host = node.system().spawn<caf::detached>(run, &node,
                                                  std::make_shared<HostOptions>(std::move(options)));
   node.watch(host);
-  node.host_is(host);
+  node.offer(host_service, host);
   return host;
 }
 
