@@ -244,7 +244,7 @@ Result<std::unique_ptr<Living>> Living::start(const NodeOptions& asked,
   made->node_->watch(made->watcher_);
   made->node_->membership().watch(made->watcher_);
   if (options.launched) return made;
-  auto host = LaunchesForOthers::start(*made->node_, options, secret);
+  auto host = LaunchesForOthers::start(*made->node_, asked.offer, options, secret);
   if (!host) return Failure(host.error());
   made->host_ = std::move(*host);
   return made;

@@ -3,7 +3,6 @@
 
 #include "actors/core/supervise/host_actor.hpp"
 #include "apps/troupe/host/machine.hpp"
-#include "apps/troupe/host/offer.hpp"
 #include "apps/troupe/host/programs.hpp"
 #include "apps/troupe/host/run_directory.hpp"
 
@@ -15,12 +14,11 @@
 namespace troupe {
 
 Result<std::unique_ptr<LaunchesForOthers>> LaunchesForOthers::start(
-    Node& node, const NodeCommandOptions& options, const std::string& secret) {
+    Node& node, const NodeOffer& offer, const NodeCommandOptions& options,
+    const std::string& secret) {
   auto home = troupe_home();
   if (!home) return Failure(home.error());
   HostOptions host;
-  const auto offer =
-      make_offer(options.labels, options.cpus, options.memory, doctor::look_at_host());
   host.table.host = node.self().id.name;
   host.table.labels = offer.labels;
   // Actors need whole processors; a part of one is better than a host that can do nothing.

@@ -13,12 +13,13 @@
 namespace troupe {
 
 /// What makes `troupe node` a host: an actor that launches programs for the jobs of other nodes,
-/// with what the options and this machine offer. Ends all of them with itself.
+/// with what the node offers and this machine's GPUs. Ends all of them with itself.
 class LaunchesForOthers {
  public:
   /// `secret`: the cluster secret's text. Errors: there is no place for logs.
   [[nodiscard]] static Result<std::unique_ptr<LaunchesForOthers>> start(
-      Node& node, const NodeCommandOptions& options, const std::string& secret);
+      Node& node, const NodeOffer& offer, const NodeCommandOptions& options,
+      const std::string& secret);
   ~LaunchesForOthers();
   LaunchesForOthers(const LaunchesForOthers&) = delete;
 
