@@ -9,7 +9,6 @@ TROUPE_SEED=N runs one storm; TROUPE_LONG=1 runs 20, otherwise 2.
 import json
 import os
 import random
-import re
 import secrets
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import time
 import unittest
 
 import host_support
-from run_support import BIN, GRAPH, LONG, REPOSITORY, Home, settings, train
+from run_support import BIN, GRAPH, LONG, REPOSITORY, Home, settings, train, wait_until
 
 EPOCHS = 90
 PORT = 7070
@@ -141,7 +140,7 @@ class Storms(unittest.TestCase):
             for host in list(hosts)[:3]:
                 nodes.append(Node(host, [n.host for n in nodes], secret))
             for node in nodes:
-                self.assertTrue(wait_for_text(node, "listens on"), node.log())
+                self.assertTrue(wait_until(lambda n=node: "listens on" in n.log(), 20), node.log())
             job = Job(hosts[3], nodes, secret)
             begun = job.wait_for(lambda e: e["event"] == "step" and e["step"] > 20, 60)
             self.assertIsNotNone(begun, job.words())
@@ -177,15 +176,6 @@ class Storms(unittest.TestCase):
             kinds = random.Random(1000 + seed).sample(every, 2)
             with self.subTest(seed=seed, kinds=kinds):
                 self.one(seed, kinds)
-
-
-def wait_for_text(node, text, limit=20.0):
-    until = time.monotonic() + limit
-    while time.monotonic() < until:
-        if re.search(text, node.log()):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 if __name__ == "__main__":

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/cluster/cluster_schedule.hpp"
 
+#include "tests/model/cluster/draw.hpp"
+
 #include <algorithm>
-#include <random>
 #include <sstream>
 
 namespace troupe::model {
 namespace {
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : random_(seed * 0xd1342543de82ef95ull + 7) {}
-  /// least to most, both included.
-  std::uint64_t of(std::uint64_t least, std::uint64_t most) {
-    return least + random_() % (most - least + 1);
-  }
-  Millis ms(std::uint64_t least, std::uint64_t most) { return Millis(of(least, most)); }
-
- private:
-  std::mt19937_64 random_;
-};
 
 /// At most `most` spans, over before the schedule is.
 std::vector<ClusterSchedule::Span> spans(Draw& draw, std::uint64_t most, Millis length) {
@@ -54,7 +42,7 @@ supervise::Rules draw_rules(Draw& draw, std::uint64_t seed) {
 }  // namespace
 
 ClusterSchedule make_cluster_schedule(std::uint64_t seed) {
-  Draw draw(seed);
+  Draw draw(seed * 0xd1342543de82ef95ull + 7);
   ClusterSchedule schedule;
   schedule.machines = make_schedule(seed);
   // Connections lose nothing and keep the order, as the transport promises.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/model/cluster/schedule.hpp"
 
+#include "tests/model/cluster/draw.hpp"
+
 #include <algorithm>
-#include <random>
 #include <sstream>
 
 namespace troupe::model {
@@ -10,18 +11,7 @@ namespace {
 
 using Kind = Fault::Kind;
 
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15ull + 1) {}
-  /// least to most, both included.
-  std::uint64_t of(std::uint64_t least, std::uint64_t most) {
-    return least + random_() % (most - least + 1);
-  }
-  Millis ms(std::uint64_t least, std::uint64_t most) { return Millis(of(least, most)); }
-
- private:
-  std::mt19937_64 random_;
-};
+Draw draw_for(std::uint64_t seed) { return Draw(seed * 0x9e3779b97f4a7c15ull + 1); }
 
 Fault draw_fault(Draw& draw, const Schedule& schedule) {
   const auto n = schedule.machines;
@@ -102,7 +92,7 @@ void undo(Network& network, const Fault& fault) {
 }  // namespace
 
 Schedule make_schedule(std::uint64_t seed) {
-  Draw draw(seed);
+  auto draw = draw_for(seed);
   Schedule schedule;
   schedule.seed = seed;
   schedule.machines = draw.of(3, 9);
@@ -119,7 +109,7 @@ Schedule make_schedule(std::uint64_t seed) {
 }
 
 Schedule make_busy_schedule(std::uint64_t seed) {
-  Draw draw(seed);
+  auto draw = draw_for(seed);
   Schedule schedule;
   schedule.seed = seed;
   schedule.machines = draw.of(3, 9);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/troupe/command_line.hpp"
+#include "tests/unit/apps/troupe/parsed.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,23 +9,9 @@
 namespace troupe {
 namespace {
 
-CommandLine parse(const std::vector<std::string>& words) {
-  return parse_command_line(words, ActorKinds());
-}
-
-template <class Options>
-Options options_of(const std::vector<std::string>& words) {
-  const auto line = parse(words);
-  BOOST_REQUIRE_MESSAGE(line.command.has_value(), line.text);
-  return std::get<Options>(*line.command);
-}
-
-std::string mistake(const std::vector<std::string>& words) {
-  const auto line = parse(words);
-  BOOST_TEST(!line.command.has_value());
-  BOOST_TEST(line.exit_status == 2);
-  return line.text.substr(0, line.text.find('\n'));
-}
+using test::mistake;
+using test::options_of;
+using test::parse;
 
 BOOST_AUTO_TEST_CASE(every_command_takes_what_finds_the_cluster) {
   const auto ps = options_of<PsOptions>({"ps", "--connect", "127.0.0.1:7070", "--secret-file", "s",
